@@ -14,9 +14,10 @@
  *   u32 id      what it belongs to; chosen by the host, never 0 but for HELLO,
  *               SETUP, PING, PONG, SHUTDOWN; free again after its last frame
  *   u32 zero
- * Descriptors are sent with the sendmsg that carries the frame's first byte. A
- * receiver that holds descriptors no frame has claimed when the next header
- * says 0 has met a liar.
+ * Descriptors are sent with the sendmsg that carries the frame's first byte,
+ * those of one frame at most in one sendmsg. Frames take them in order of
+ * arrival. A frame that says more than have arrived, and a frame that begins in
+ * a later recvmsg while descriptors of an earlier one are unclaimed, is a lie.
  *
  * ORDER. The agent speaks first: HELLO. The host answers with SETUP; requests
  * may follow in the same write. Then anything goes in any order, per id:
@@ -35,7 +36,10 @@
  *  TREE_OUT   -> DATA* DATA|LAST, or into a descriptor and then DONE | ERROR
  *  REMOVE RENAME MKDIR LISTEN RELEASE -> DONE | ERROR
  *  SIGNAL CANCEL RESIZE IN IN_EOF CREDIT have no answer of their own; CANCEL
- *  of a file request makes it answer ERROR/CANCELLED.
+ *  of a file request makes it answer ERROR/CANCELLED. What names an id that is
+ *  not live is ignored: its last frame may be under way. A live id is not
+ *  given to a second request.
+ *  ERROR with id 0 says why the agent ends the connection, where it still can.
  *
  * CREDIT. Each direction of each id that carries a stream (OUT, ERR, DATA, IN)
  * starts with PRISM_WIRE_WINDOW bytes that its sender may send; CREDIT grants
@@ -113,7 +117,9 @@ enum prism_wire_type
 
 /* SETUP: u16 major, u16 minor, u32 flags, str workspace, strv environment,
  * u32 open files (RLIMIT_NOFILE, 0 = keep), u64 data bytes (RLIMIT_DATA, 0 =
- * keep), u64 log bytes kept per stream of a kept process, u32 commands at once */
+ * keep), u64 log bytes kept per stream of a kept process, u32 commands at once
+ * (0 = as many as ids), u64 ms until the agent ends all (its wall time, counted
+ * from this SETUP; 0 = none; must be given with KEEP) */
 #define PRISM_WIRE_SETUP_KEEP (1u << 0)       /* lifetime=detached: live on and redial after EOF */
 #define PRISM_WIRE_SETUP_SECCOMP (1u << 1)    /* load the filter now (the launcher did it natively) */
 #define PRISM_WIRE_SETUP_LANDLOCK (1u << 2)   /* enter the scoping domain now, where the kernel has it */
