@@ -174,9 +174,14 @@ enum prism_wire_entry { PRISM_WIRE_FILE = 1, PRISM_WIRE_FOLDER = 2, PRISM_WIRE_L
  *   u8 type (enum prism_wire_entry; 0 = end), u8 zero, u16 name length, u16 link
  *   length, u16 zero, u32 mode, u32 mtime ns, i64 mtime s, u64 size
  *   (PRISM_WIRE_RECORD bytes), name, link target, then for a file `size` bytes.
- * Names are relative to the root of the tree, parents come first, siblings are
- * sorted by byte value; no empty, "." or ".." component. The end record has the
- * number of entries in `size` and stops the stream; without it, it was cut. */
+ * Names are relative to the root of the tree (which has no record itself), parents
+ * come first, siblings are sorted by byte value, a folder's content follows it at
+ * once (depth first); no empty, "." or ".." component, none over 255 bytes. A link's
+ * target is relative and has ".." only at its start, no more than lead to the
+ * root: so no way through other links leads outside. mode has no more than 07777,
+ * mtime ns is less than 10^9; a folder's and a link's size is 0. The end record has
+ * the number of entries in `size`, zeros elsewhere, and stops the stream; without
+ * it, it was cut. */
 #define PRISM_WIRE_RECORD 32u
 
 /* --- codec: a cursor that remembers whether it ever ran over ---------------- */
