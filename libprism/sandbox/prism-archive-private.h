@@ -18,19 +18,10 @@
  * thread that runs a main context. */
 #pragma once
 
+#include "prism-archive-module-private.h"
 #include "prism-tree-identity.h"
 
 G_BEGIN_DECLS
-
-typedef struct
-{
-  guint64 max_entries; /* 0: none */
-  guint64 max_bytes;   /* of all files together; 0: none */
-  gint64 stall_ms;     /* the other end may do nothing for so long; 0: for ever */
-} PrismArchiveLimits;
-
-/* Seldom enough to be drawn each time; in the calling thread. */
-typedef void (*PrismArchiveProgress) (guint64 entries, guint64 bytes, gpointer user_data);
 
 /* Reads a tree stream from @tree_fd and writes the tar to @stream (not closed);
  * with @stream NULL, only checks it and finds its identity. */
