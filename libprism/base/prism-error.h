@@ -18,6 +18,7 @@ GQuark prism_limit_error_quark (void);
  * PrismLimitError:
  * @PRISM_LIMIT_ERROR_RANGE: a limit is out of its range; the message names each one and its bounds
  * @PRISM_LIMIT_ERROR_UNKNOWN: there is no limit of that name
+ * @PRISM_LIMIT_ERROR_FROZEN: the limits are in use by a sandbox and cannot change any more
  *
  * Since: 1.0
  */
@@ -25,20 +26,25 @@ typedef enum
 {
   PRISM_LIMIT_ERROR_RANGE,
   PRISM_LIMIT_ERROR_UNKNOWN,
+  PRISM_LIMIT_ERROR_FROZEN,
 } PrismLimitError;
 
-/**
- * prism_error_get_code_name:
- * @error: an error
- *
- * The exact `ERR_PRISM_…` name of @error. A backend's errors carry the name
- * that its plug-in registered; see prism_error_set_code_name().
- *
- * Returns: (transfer none) (nullable): the name, or %NULL for a foreign error
- *
- * Since: 1.0
- */
+/* Any code of the domain, for those who register names and explanations. */
+#define PRISM_ANY_CODE (-1)
+
 PRISM_AVAILABLE_IN_1_0
 const char *prism_error_get_code_name (const GError *error);
+PRISM_AVAILABLE_IN_1_0
+void        prism_error_add_code_name (GQuark        domain,
+                                       int           code,
+                                       const char   *origin,
+                                       const char   *name);
+PRISM_AVAILABLE_IN_1_0
+void        prism_explain_add         (GQuark        domain,
+                                       int           code,
+                                       const char   *origin,
+                                       const char   *id,
+                                       const char   *text,
+                                       const char   *hint);
 
 G_END_DECLS

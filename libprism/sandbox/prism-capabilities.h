@@ -47,6 +47,11 @@ PRISM_AVAILABLE_IN_1_0
 GVariant          *prism_capabilities_to_variant               (const PrismCapabilities *self);
 PRISM_AVAILABLE_IN_1_0
 gboolean           prism_capabilities_get_containment_claim    (const PrismCapabilities *self);
+/* REFUSED, naming what is missing in a fixed order, with the evidence. */
+PRISM_AVAILABLE_IN_1_0
+gboolean           prism_capabilities_check_required        (const PrismCapabilities *self,
+                                                             PrismControls            require,
+                                                             GError                 **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismCapabilities, prism_capabilities_unref)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-command.h"
 #include "prism-limits.h"
 #include "prism-mount.h"
 
@@ -9,8 +10,10 @@ G_BEGIN_DECLS
 /* What a caller asks of any backend. Properties: workspace (GFile, nullable),
  * workspace-mode, sandbox-path ("/workspace"), env (GStrv NAME=VALUE), labels
  * (GStrv KEY=VALUE), hide and protect (GStrv, host paths), limits, lifetime,
- * network, require (PrismControls), mounts (GListModel of PrismMount). Frozen
- * by the first create_sandbox(): later changes are refused. */
+ * network, require (PrismControls), mounts (GListModel of PrismMount), allow-env
+ * (GStrv: names such as LD_PRELOAD or BASH_ENV, which make programs run other
+ * code and are refused unless named here). Frozen by the first
+ * create_sandbox(): later changes are refused. */
 #define PRISM_TYPE_SANDBOX_SPEC (prism_sandbox_spec_get_type ())
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_FINAL_TYPE (PrismSandboxSpec, prism_sandbox_spec, PRISM, SANDBOX_SPEC, GObject)
@@ -54,6 +57,12 @@ void                prism_sandbox_spec_add_protect        (PrismSandboxSpec   *s
 PRISM_AVAILABLE_IN_1_0
 const char * const *prism_sandbox_spec_get_labels         (PrismSandboxSpec   *self);
 PRISM_AVAILABLE_IN_1_0
+const char * const *prism_sandbox_spec_get_allow_env      (PrismSandboxSpec   *self);
+PRISM_AVAILABLE_IN_1_0
+void                prism_sandbox_spec_add_label          (PrismSandboxSpec   *self,
+                                                           const char         *key,
+                                                           const char         *value);
+PRISM_AVAILABLE_IN_1_0
 PrismLimits        *prism_sandbox_spec_get_limits         (PrismSandboxSpec   *self);
 PRISM_AVAILABLE_IN_1_0
 PrismLifetime       prism_sandbox_spec_get_lifetime       (PrismSandboxSpec   *self);
@@ -64,6 +73,11 @@ PrismControls       prism_sandbox_spec_get_require        (PrismSandboxSpec   *s
 /* Everything that is wrong with it, before any side effect, in one error. */
 PRISM_AVAILABLE_IN_1_0
 gboolean            prism_sandbox_spec_check              (PrismSandboxSpec   *self,
+                                                           GError            **error);
+/* What a sandbox made of it must refuse in a command: for those who implement exec() and start_process(). */
+PRISM_AVAILABLE_IN_1_0
+gboolean            prism_sandbox_spec_check_command      (PrismSandboxSpec   *self,
+                                                           PrismCommand       *command,
                                                            GError            **error);
 
 G_END_DECLS

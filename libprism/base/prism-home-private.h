@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* Where an object that is written in a scripting language was made. */
+typedef struct
+{
+  GMainContext *context;
+  GThread *thread;
+} PrismHome;
+
+/* Call in the default_init of an interface that scripts may implement. */
+void prism_home_watch_interface (GType iface);
+
+/* NULL for what is written in a compiled language and may be called in any thread. */
+const PrismHome *prism_home_of (gpointer instance);
+
+/* A private thread-default context for a synchronous call, and away with it. */
+GMainContext *prism_private_context_push (void);
+void prism_private_context_pop (GMainContext *context);
+
+G_END_DECLS

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which objects are written in a script, and in which context they live.
+ *
+ * Interpreters do not run in every thread: GJS drops what arrives off its own,
+ * Python would serialise it. So such an object is only ever called in the
+ * context it was made in. How it is known:
+ *
+ *  - A method that a binding implements is code made at run time. An address
+ *    that lies in no loaded object (dladdr() knows none) is such a closure, and
+ *    a type with one in any watched interface is a script's. Compiled code,
+ *    plug-ins and Vala among it, always lies in a loaded object. A script's
+ *    subclass that overrides no method of the interface inherits compiled
+ *    methods and counts as compiled.
+ *  - Bindings fill the interface in after the class was initialised, but before
+ *    there is an instance; so types are judged late, and instances at birth, by
+ *    a hook on `constructed` of the class that first implements the interface.
+ *    Where a subclass does not chain up, first use takes its place.
+ *  - An object that is made during a synchronous call lives where the caller
+ *    lives, not in the private context that the call iterates. */
+#include "prism-home-private.h"
+
+#include <dlfcn.h>
+
+#define MAX_WATCHED 8
+
+typedef void (*Constructed) (GObject *object);
+
+static GType watched[MAX_WATCHED];
+static int n_watched; /* atomic; entries below it never change */
+
+static G_DEFINE_QUARK (prism - home,
+                       home) static G_DEFINE_QUARK (prism - home - constructed,
+                                                    constructed) static G_DEFINE_QUARK (prism - home - kind, kind)
+
+    enum {
+      KIND_COMPILED = 1,
+      KIND_SCRIPT = 2,
+    };
+
+/* --- private contexts -------------------------------------------------------- */
+
+typedef struct
+{
+  GMainContext *spare; /* the one that is kept for the next call */
+  GPtrArray *pushed;   /* (element-type GMainContext): nested calls have one each */
+  GMainContext *outer; /* beneath the first of them; NULL = the global default */
+} ThreadContexts;
+
+static void
+thread_contexts_free (gpointer data)
+{
+  ThreadContexts *contexts = data;
+
+  g_clear_pointer (&contexts->spare, g_main_context_unref);
+  g_ptr_array_unref (contexts->pushed);
+  g_free (contexts);
+}
+
+static GPrivate thread_contexts = G_PRIVATE_INIT (thread_contexts_free);
+
+GMainContext *
+prism_private_context_push (void)
+{
+  ThreadContexts *self = g_private_get (&thread_contexts);
+  GMainContext *context;
+
+  if (self == NULL)
+    {
+      self = g_new0 (ThreadContexts, 1);
+      self->pushed = g_ptr_array_new ();
+      g_private_set (&thread_contexts, self);
+    }
+  context = g_steal_pointer (&self->spare);
+  if (context == NULL)
+    context = g_main_context_new ();
+  if (self->pushed->len == 0)
+    self->outer = g_main_context_get_thread_default ();
+  g_ptr_array_add (self->pushed, context);
+  g_main_context_push_thread_default (context);
+  return context;
+}
+
+void
+prism_private_context_pop (GMainContext *context)
+{
+  ThreadContexts *self = g_private_get (&thread_contexts);
+
+  g_main_context_pop_thread_default (context);
+  g_ptr_array_set_size (self->pushed, self->pushed->len - 1);
+  if (self->spare == NULL)
+    self->spare = context;
+  else
+    g_main_context_unref (context);
+}
+
+/* The context of whoever is at work here, seen through our private ones. */
+static GMainContext *
+ref_current_context (void)
+{
+  const ThreadContexts *self = g_private_get (&thread_contexts);
+  GMainContext *context = g_main_context_get_thread_default ();
+
+  for (guint i = 0; self != NULL && i < self->pushed->len; i++)
+    if (g_ptr_array_index (self->pushed, i) == context)
+      {
+        context = self->outer;
+        break;
+      }
+  return g_main_context_ref (context != NULL ? context : g_main_context_default ());
+}
+
+/* --- types ------------------------------------------------------------------- */
+
+static gboolean
+is_compiled_code (gpointer address)
+{
+  Dl_info info;
+
+  return dladdr (address, &info) != 0;
+}
+
+static gboolean
+interface_is_compiled (gpointer klass, GType iface)
+{
+  gpointer *vtable = g_type_interface_peek (klass, iface);
+  GTypeQuery query;
+
+  if (vtable == NULL)
+    return TRUE;
+  g_type_query (iface, &query);
+  for (gsize i = sizeof (GTypeInterface) / sizeof (gpointer); i < query.class_size / sizeof (gpointer); i++)
+    if (vtable[i] != NULL && !is_compiled_code (vtable[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+is_script (gpointer instance)
+{
+  GType type = G_TYPE_FROM_INSTANCE (instance);
+  int kind = GPOINTER_TO_INT (g_type_get_qdata (type, kind_quark ()));
+
+  if (kind == 0)
+    {
+      kind = KIND_COMPILED;
+      for (int i = g_atomic_int_get (&n_watched) - 1; i >= 0; i--)
+        if (!interface_is_compiled (G_OBJECT_GET_CLASS (instance), watched[i]))
+          kind = KIND_SCRIPT;
+      g_type_set_qdata (type, kind_quark (), GINT_TO_POINTER (kind));
+    }
+  return kind == KIND_SCRIPT;
+}
+
+/* --- instances --------------------------------------------------------------- */
+
+static void
+home_free (gpointer data)
+{
+  PrismHome *home = data;
+
+  g_main_context_unref (home->context);
+  g_thread_unref (home->thread);
+  g_free (home);
+}
+
+static const PrismHome *
+settle (GObject *object)
+{
+  PrismHome *home = g_object_get_qdata (object, home_quark ());
+
+  if (home != NULL)
+    return home;
+  home = g_new (PrismHome, 1);
+  home->context = ref_current_context ();
+  home->thread = g_thread_ref (g_thread_self ());
+  if (!g_object_replace_qdata (object, home_quark (), NULL, home, home_free, NULL))
+    home_free (home); /* another thread was first */
+  return g_object_get_qdata (object, home_quark ());
+}
+
+static void
+hooked_constructed (GObject *object)
+{
+  for (GType type = G_OBJECT_TYPE (object); type != 0; type = g_type_parent (type))
+    {
+      Constructed original = (Constructed)g_type_get_qdata (type, constructed_quark ());
+      if (original != NULL)
+        {
+          original (object);
+          break;
+        }
+    }
+  if (is_script (object))
+    settle (object);
+}
+
+static gboolean
+is_watched (GType iface)
+{
+  for (int i = g_atomic_int_get (&n_watched) - 1; i >= 0; i--)
+    if (watched[i] == iface)
+      return TRUE;
+  return FALSE;
+}
+
+/* GObject calls this for every class that implements any interface, while it is
+ * initialised: before its first instance and before anyone derives from it. */
+static void
+check_interface (gpointer check_data, gpointer g_iface)
+{
+  const GTypeInterface *iface = g_iface;
+  GType type = iface->g_instance_type;
+  GObjectClass *klass;
+
+  if (!is_watched (iface->g_type) || !g_type_is_a (type, G_TYPE_OBJECT))
+    return;
+  for (GType parent = type; parent != 0; parent = g_type_parent (parent))
+    if (g_type_get_qdata (parent, constructed_quark ()) != NULL)
+      return;
+  klass = g_type_class_ref (type);
+  g_type_set_qdata (type, constructed_quark (), (gpointer)klass->constructed);
+  klass->constructed = hooked_constructed;
+  g_type_class_unref (klass);
+}
+
+void
+prism_home_watch_interface (GType iface)
+{
+  static GMutex lock;
+  int i;
+
+  g_mutex_lock (&lock);
+  i = n_watched;
+  g_assert (i < MAX_WATCHED);
+  watched[i] = iface;
+  g_atomic_int_set (&n_watched, i + 1);
+  if (i == 0)
+    g_type_add_interface_check (NULL, check_interface);
+  g_mutex_unlock (&lock);
+}
+
+const PrismHome *
+prism_home_of (gpointer instance)
+{
+  return is_script (instance) ? settle (instance) : NULL;
+}

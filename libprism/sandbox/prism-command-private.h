@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-command.h"
+
+G_BEGIN_DECLS
+
+/* A sandbox runs it now: the setters refuse from here on. */
+void prism_command_freeze (PrismCommand *self);
+
+/* Whether anyone listens to `output`: if not, nothing needs to be emitted. */
+gboolean prism_command_has_output_handler (PrismCommand *self);
+
+G_END_DECLS

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "prism-command-private.h"
+
+#include <string.h>
+
+#include "prism-enum-types.h"
+#include "prism-environment-private.h"
+#include "prism-fingerprint-private.h"
+#include "prism-limit-private.h"
+#include "prism-sandbox-error.h"
+
+/* execve() refuses a longer string (MAX_ARG_STRLEN with its NUL), and Linux's
+ * default stack allows this much for all. */
+#define MAX_ARGUMENT        (128 * 1024 - 1)
+#define MAX_ARGUMENTS_BYTES (2 * 1024 * 1024)
+#define MAX_PTY_COLUMNS     500
+#define MAX_PTY_ROWS        200
+#define DEFAULT_MAX_OUTPUT  (G_GINT64_CONSTANT (16) * 1024 * 1024)
+
+struct _PrismCommand
+{
+  GObject parent_instance;
+  char **argv;
+  char *shell;
+  char *cwd;
+  char **env;
+  GBytes *stdin_bytes;
+  GInputStream *stdin_stream;
+  gint64 timeout_ms, max_output_bytes;
+  gboolean capture;
+  guint pty_columns, pty_rows;
+  gint frozen; /* atomic */
+};
+
+enum
+{
+  PROP_0,
+  PROP_ARGV,
+  PROP_SHELL,
+  PROP_CWD,
+  PROP_ENV,
+  PROP_STDIN_BYTES,
+  PROP_STDIN_STREAM,
+  PROP_TIMEOUT_MS,
+  PROP_MAX_OUTPUT_BYTES,
+  PROP_CAPTURE,
+  PROP_PTY_COLUMNS,
+  PROP_PTY_ROWS,
+  N_PROPS
+};
+
+static GParamSpec *props[N_PROPS];
+static guint output_signal;
+
+/**
+ * PrismCommand:
+ *
+ * What is to run in a sandbox, and how. Once a sandbox has it, it is frozen;
+ * it may run any number of times, in any number of sandboxes.
+ *
+ * Since: 1.0
+ */
+G_DEFINE_FINAL_TYPE (PrismCommand, prism_command, G_TYPE_OBJECT)
+
+static gboolean
+may_change (PrismCommand *self)
+{
+  if (!g_atomic_int_get (&self->frozen))
+    return TRUE;
+  g_critical ("a command that a sandbox was given cannot change any more");
+  return FALSE;
+}
+
+static void
+set_shell (PrismCommand *self, const char *line)
+{
+  if (line == NULL)
+    return;
+  g_free (self->shell);
+  self->shell = g_strdup (line);
+  g_strfreev (self->argv);
+  self->argv = g_new0 (char *, 4);
+  self->argv[0] = g_strdup ("/bin/sh");
+  self->argv[1] = g_strdup ("-c");
+  self->argv[2] = g_strdup (line);
+}
+
+static void
+prism_command_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  PrismCommand *self = PRISM_COMMAND (object);
+
+  if (!may_change (self))
+    return;
+  switch (id)
+    {
+    case PROP_ARGV:
+      if (g_value_get_boxed (value) != NULL)
+        self->argv = g_value_dup_boxed (value);
+      break;
+    case PROP_SHELL:
+      set_shell (self, g_value_get_string (value));
+      break;
+    case PROP_CWD:
+      prism_command_set_cwd (self, g_value_get_string (value));
+      break;
+    case PROP_ENV:
+      g_strfreev (self->env);
+      self->env = g_value_dup_boxed (value);
+      break;
+    case PROP_STDIN_BYTES:
+      prism_command_set_stdin_bytes (self, g_value_get_boxed (value));
+      break;
+    case PROP_STDIN_STREAM:
+      prism_command_set_stdin_stream (self, g_value_get_object (value));
+      break;
+    case PROP_TIMEOUT_MS:
+      prism_command_set_timeout_ms (self, g_value_get_int64 (value));
+      break;
+    case PROP_MAX_OUTPUT_BYTES:
+      prism_command_set_max_output_bytes (self, g_value_get_int64 (value));
+      break;
+    case PROP_CAPTURE:
+      prism_command_set_capture (self, g_value_get_boolean (value));
+      break;
+    case PROP_PTY_COLUMNS:
+      prism_command_set_pty_size (self, g_value_get_uint (value), self->pty_rows);
+      break;
+    case PROP_PTY_ROWS:
+      prism_command_set_pty_size (self, self->pty_columns, g_value_get_uint (value));
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+prism_command_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  PrismCommand *self = PRISM_COMMAND (object);
+
+  switch (id)
+    {
+    case PROP_ARGV:
+      g_value_set_boxed (value, self->argv);
+      break;
+    case PROP_SHELL:
+      g_value_set_string (value, self->shell);
+      break;
+    case PROP_CWD:
+      g_value_set_string (value, self->cwd);
+      break;
+    case PROP_ENV:
+      g_value_set_boxed (value, self->env);
+      break;
+    case PROP_STDIN_BYTES:
+      g_value_set_boxed (value, self->stdin_bytes);
+      break;
+    case PROP_STDIN_STREAM:
+      g_value_set_object (value, self->stdin_stream);
+      break;
+    case PROP_TIMEOUT_MS:
+      g_value_set_int64 (value, self->timeout_ms);
+      break;
+    case PROP_MAX_OUTPUT_BYTES:
+      g_value_set_int64 (value, self->max_output_bytes);
+      break;
+    case PROP_CAPTURE:
+      g_value_set_boolean (value, self->capture);
+      break;
+    case PROP_PTY_COLUMNS:
+      g_value_set_uint (value, self->pty_columns);
+      break;
+    case PROP_PTY_ROWS:
+      g_value_set_uint (value, self->pty_rows);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+prism_command_finalize (GObject *object)
+{
+  PrismCommand *self = PRISM_COMMAND (object);
+
+  g_strfreev (self->argv);
+  g_free (self->shell);
+  g_free (self->cwd);
+  g_strfreev (self->env);
+  g_clear_pointer (&self->stdin_bytes, g_bytes_unref);
+  g_clear_object (&self->stdin_stream);
+  G_OBJECT_CLASS (prism_command_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const GParamFlags plain = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
+  const GParamFlags fixed = plain | G_PARAM_CONSTRUCT_ONLY;
+
+  props[PROP_ARGV] = g_param_spec_boxed ("argv", NULL, NULL, G_TYPE_STRV, fixed);
+  props[PROP_SHELL] = g_param_spec_string ("shell", NULL, NULL, NULL, fixed);
+  props[PROP_CWD] = g_param_spec_string ("cwd", NULL, NULL, NULL, plain);
+  props[PROP_ENV] = g_param_spec_boxed ("env", NULL, NULL, G_TYPE_STRV, plain);
+  props[PROP_STDIN_BYTES] = g_param_spec_boxed ("stdin-bytes", NULL, NULL, G_TYPE_BYTES, plain);
+  props[PROP_STDIN_STREAM] = g_param_spec_object ("stdin-stream", NULL, NULL, G_TYPE_INPUT_STREAM, plain);
+  /* Every gint64 is kept; prism_command_check() refuses what is out of range. */
+  props[PROP_TIMEOUT_MS] = g_param_spec_int64 ("timeout-ms", NULL, NULL, G_MININT64, G_MAXINT64, 0, plain);
+  props[PROP_MAX_OUTPUT_BYTES] =
+      g_param_spec_int64 ("max-output-bytes", NULL, NULL, G_MININT64, G_MAXINT64, DEFAULT_MAX_OUTPUT, plain);
+  props[PROP_CAPTURE] = g_param_spec_boolean ("capture", NULL, NULL, TRUE, plain);
+  props[PROP_PTY_COLUMNS] = g_param_spec_uint ("pty-columns", NULL, NULL, 0, G_MAXUINT, 0, plain);
+  props[PROP_PTY_ROWS] = g_param_spec_uint ("pty-rows", NULL, NULL, 0, G_MAXUINT, 0, plain);
+  g_object_class_install_properties (object_class, N_PROPS, props);
+}
+
+static void
+prism_command_class_init (PrismCommandClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->set_property = prism_command_set_property;
+  object_class->get_property = prism_command_get_property;
+  object_class->finalize = prism_command_finalize;
+  install_properties (object_class);
+
+  /**
+   * PrismCommand::output:
+   * @self: the command
+   * @stream: which of its streams
+   * @bytes: what it wrote, next in order
+   *
+   * While it runs: in the context that was current when the call began, or in
+   * the calling thread if that is synchronous. The pipe is read on only after
+   * the handlers ran, so a slow handler slows the command.
+   *
+   * Since: 1.0
+   */
+  output_signal = g_signal_new ("output", PRISM_TYPE_COMMAND, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
+                                PRISM_TYPE_STREAM, G_TYPE_BYTES);
+}
+
+static void
+prism_command_init (PrismCommand *self)
+{
+  self->capture = TRUE;
+  self->max_output_bytes = DEFAULT_MAX_OUTPUT;
+}
+
+/**
+ * prism_command_new:
+ * @argv: (array zero-terminated=1): the program and its arguments; one without
+ *   a slash is looked for in the sandbox's PATH
+ *
+ * Returns: (transfer full): a command
+ *
+ * Since: 1.0
+ */
+PrismCommand *
+prism_command_new (const char *const *argv)
+{
+  g_return_val_if_fail (argv != NULL, NULL);
+  return g_object_new (PRISM_TYPE_COMMAND, "argv", argv, NULL);
+}
+
+/**
+ * prism_command_new_shell:
+ * @line: a line for `/bin/sh -c` inside the sandbox
+ *
+ * Returns: (transfer full): a command
+ *
+ * Since: 1.0
+ */
+PrismCommand *
+prism_command_new_shell (const char *line)
+{
+  g_return_val_if_fail (line != NULL, NULL);
+  return g_object_new (PRISM_TYPE_COMMAND, "shell", line, NULL);
+}
+
+/**
+ * prism_command_get_argv:
+ * @self: a command
+ *
+ * Returns: (transfer none) (nullable) (array zero-terminated=1): the program and its arguments
+ *
+ * Since: 1.0
+ */
+const char *const *
+prism_command_get_argv (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+  return (const char *const *)self->argv;
+}
+
+/**
+ * prism_command_get_cwd:
+ * @self: a command
+ *
+ * Returns: (transfer none) (nullable): the folder inside that it starts in; %NULL = the workspace
+ *
+ * Since: 1.0
+ */
+const char *
+prism_command_get_cwd (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+  return self->cwd;
+}
+
+/**
+ * prism_command_set_cwd:
+ * @self: a command that no sandbox has yet
+ * @cwd: (nullable): an absolute folder inside; %NULL = the workspace
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_cwd (PrismCommand *self, const char *cwd)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (!may_change (self))
+    return;
+  g_free (self->cwd);
+  self->cwd = g_strdup (cwd);
+}
+
+/**
+ * prism_command_get_env:
+ * @self: a command
+ *
+ * Returns: (transfer none) (nullable) (array zero-terminated=1): its `NAME=VALUE`s,
+ *   on top of the sandbox's
+ *
+ * Since: 1.0
+ */
+const char *const *
+prism_command_get_env (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+  return (const char *const *)self->env;
+}
+
+/**
+ * prism_command_set_variable:
+ * @self: a command that no sandbox has yet
+ * @name: a variable's name
+ * @value: its value
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_variable (PrismCommand *self, const char *name, const char *value)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+  g_return_if_fail (name != NULL && value != NULL);
+
+  if (may_change (self))
+    self->env = prism_environment_set (self->env, name, value);
+}
+
+/**
+ * prism_command_get_stdin_bytes:
+ * @self: a command
+ *
+ * Returns: (transfer none) (nullable): what it reads from standard input
+ *
+ * Since: 1.0
+ */
+GBytes *
+prism_command_get_stdin_bytes (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+  return self->stdin_bytes;
+}
+
+/**
+ * prism_command_set_stdin_bytes:
+ * @self: a command that no sandbox has yet
+ * @bytes: (nullable): what it reads from standard input
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_stdin_bytes (PrismCommand *self, GBytes *bytes)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (!may_change (self))
+    return;
+  if (bytes != NULL)
+    g_bytes_ref (bytes);
+  g_clear_pointer (&self->stdin_bytes, g_bytes_unref);
+  self->stdin_bytes = bytes;
+}
+
+/**
+ * prism_command_get_stdin_stream:
+ * @self: a command
+ *
+ * Returns: (transfer none) (nullable): where its standard input is read from
+ *
+ * Since: 1.0
+ */
+GInputStream *
+prism_command_get_stdin_stream (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+  return self->stdin_stream;
+}
+
+/**
+ * prism_command_set_stdin_stream:
+ * @self: a command that no sandbox has yet
+ * @stream: (nullable): where its standard input is read from
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_stdin_stream (PrismCommand *self, GInputStream *stream)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+  g_return_if_fail (stream == NULL || G_IS_INPUT_STREAM (stream));
+
+  if (may_change (self))
+    g_set_object (&self->stdin_stream, stream);
+}
+
+/**
+ * prism_command_get_timeout_ms:
+ * @self: a command
+ *
+ * Returns: how long it may run, ms; 0 = as long as its sandbox
+ *
+ * Since: 1.0
+ */
+gint64
+prism_command_get_timeout_ms (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), 0);
+  return self->timeout_ms;
+}
+
+/**
+ * prism_command_set_timeout_ms:
+ * @self: a command that no sandbox has yet
+ * @timeout_ms: how long it may run, ms; 0 = as long as its sandbox
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_timeout_ms (PrismCommand *self, gint64 timeout_ms)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (may_change (self))
+    self->timeout_ms = timeout_ms;
+}
+
+/**
+ * prism_command_get_max_output_bytes:
+ * @self: a command
+ *
+ * Returns: how much of each stream is kept
+ *
+ * Since: 1.0
+ */
+gint64
+prism_command_get_max_output_bytes (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), 0);
+  return self->max_output_bytes;
+}
+
+/**
+ * prism_command_set_max_output_bytes:
+ * @self: a command that no sandbox has yet
+ * @bytes: how much of each stream is kept; more is read, not kept, and flagged.
+ *   The sandbox's `max-output-bytes` limit ends a command that writes more than
+ *   that in all.
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_max_output_bytes (PrismCommand *self, gint64 bytes)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (may_change (self))
+    self->max_output_bytes = bytes;
+}
+
+/**
+ * prism_command_get_capture:
+ * @self: a command
+ *
+ * Returns: whether its result holds its output
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_command_get_capture (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), FALSE);
+  return self->capture;
+}
+
+/**
+ * prism_command_set_capture:
+ * @self: a command that no sandbox has yet
+ * @capture: whether its result holds its output; if not, `output` is the only way to it
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_capture (PrismCommand *self, gboolean capture)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (may_change (self))
+    self->capture = capture;
+}
+
+/**
+ * prism_command_get_pty_columns:
+ * @self: a command
+ *
+ * Returns: the width of its terminal; 0 = no terminal
+ *
+ * Since: 1.0
+ */
+guint
+prism_command_get_pty_columns (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), 0);
+  return self->pty_columns;
+}
+
+/**
+ * prism_command_get_pty_rows:
+ * @self: a command
+ *
+ * Returns: the height of its terminal; 0 = no terminal
+ *
+ * Since: 1.0
+ */
+guint
+prism_command_get_pty_rows (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), 0);
+  return self->pty_rows;
+}
+
+/**
+ * prism_command_set_pty_size:
+ * @self: a command that no sandbox has yet
+ * @columns: width of a terminal, 1 to 500; 0 = none
+ * @rows: its height, 1 to 200; 0 = none
+ *
+ * Gives the command a pseudo-terminal instead of pipes.
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_pty_size (PrismCommand *self, guint columns, guint rows)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (!may_change (self))
+    return;
+  self->pty_columns = columns;
+  self->pty_rows = rows;
+}
+
+/**
+ * prism_command_dup_fingerprint:
+ * @self: a command
+ *
+ * Returns: (transfer full): SHA-256 of the canonical JSON of its argv, in
+ *   lower-case hex
+ *
+ * Since: 1.0
+ */
+char *
+prism_command_dup_fingerprint (PrismCommand *self)
+{
+  g_autoptr (GString) json = NULL;
+
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), NULL);
+
+  json = g_string_new (NULL);
+  prism_canonical_append_strv (json, (const char *const *)self->argv);
+  return prism_fingerprint (json->str, json->len);
+}
+
+/**
+ * prism_command_emit_output:
+ * @self: a command
+ * @stream: which of its streams
+ * @bytes: what it wrote
+ *
+ * Emits [signal@Command::output], in this thread. Those who implement a sandbox
+ * call [method@ExecOperation.output], which knows where the caller listens.
+ *
+ * Since: 1.0
+ */
+void
+prism_command_emit_output (PrismCommand *self, PrismStream stream, GBytes *bytes)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+  g_return_if_fail (bytes != NULL);
+
+  g_signal_emit (self, output_signal, 0, stream, bytes);
+}
+
+gboolean
+prism_command_has_output_handler (PrismCommand *self)
+{
+  return g_signal_has_handler_pending (self, output_signal, 0, FALSE);
+}
+
+void
+prism_command_freeze (PrismCommand *self)
+{
+  g_atomic_int_set (&self->frozen, TRUE);
+}
+
+static void
+check_argv (PrismCommand *self, GString *offenders)
+{
+  gsize total = 0;
+
+  if (self->argv == NULL || self->argv[0] == NULL || self->argv[0][0] == '\0')
+    {
+      prism_offend (offenders, "argv: there is no program");
+      return;
+    }
+  for (gsize i = 0; self->argv[i] != NULL; i++)
+    {
+      gsize length = strlen (self->argv[i]);
+      total += length + 1;
+      if (length > MAX_ARGUMENT)
+        prism_offend (offenders, "argv: argument %" G_GSIZE_FORMAT " is longer than %d bytes", i, MAX_ARGUMENT);
+    }
+  if (total > MAX_ARGUMENTS_BYTES)
+    prism_offend (offenders, "argv: longer than %d bytes in all", MAX_ARGUMENTS_BYTES);
+}
+
+static void
+check_pty (PrismCommand *self, GString *offenders)
+{
+  if (self->pty_columns == 0 && self->pty_rows == 0)
+    return;
+  if (self->pty_columns < 1 || self->pty_columns > MAX_PTY_COLUMNS)
+    prism_offend (offenders, "pty-columns = %u (allowed: 1 to %d)", self->pty_columns, MAX_PTY_COLUMNS);
+  if (self->pty_rows < 1 || self->pty_rows > MAX_PTY_ROWS)
+    prism_offend (offenders, "pty-rows = %u (allowed: 1 to %d)", self->pty_rows, MAX_PTY_ROWS);
+}
+
+/**
+ * prism_command_check:
+ * @self: a command
+ * @error: return location for a [error@SandboxError]
+ *
+ * Everything that is wrong with it in itself, in one error. What depends on the
+ * sandbox is checked by [method@SandboxSpec.check_command].
+ *
+ * Returns: whether nothing is
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_command_check (PrismCommand *self, GError **error)
+{
+  g_autoptr (GString) offenders = NULL;
+
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  offenders = g_string_new (NULL);
+  check_argv (self, offenders);
+  check_pty (self, offenders);
+  prism_environment_check_names ((const char *const *)self->env, "env", offenders);
+  if (self->cwd != NULL && self->cwd[0] != '/')
+    prism_offend (offenders, "cwd: “%s” is not absolute", prism_printable (self->cwd));
+  if (self->cwd != NULL && strlen (self->cwd) > 4095)
+    prism_offend (offenders, "cwd: longer than 4095 bytes");
+  if (self->stdin_bytes != NULL && self->stdin_stream != NULL)
+    prism_offend (offenders, "stdin: both bytes and a stream");
+  if (self->timeout_ms < 0 || self->timeout_ms > PRISM_SAFE_INTEGER_MAX)
+    prism_offend (offenders, "timeout-ms = %" G_GINT64_FORMAT " (allowed: 1 to %" G_GINT64_FORMAT ", or 0 for none)",
+                  self->timeout_ms, PRISM_SAFE_INTEGER_MAX);
+  if (self->max_output_bytes < 0 || self->max_output_bytes > PRISM_SAFE_INTEGER_MAX)
+    prism_offend (offenders, "max-output-bytes = %" G_GINT64_FORMAT " (allowed: 0 to %" G_GINT64_FORMAT ")",
+                  self->max_output_bytes, PRISM_SAFE_INTEGER_MAX);
+  return prism_offend_report (offenders, error);
+}
