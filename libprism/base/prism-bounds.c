@@ -11,9 +11,10 @@ typedef struct
   gboolean set[N_PROFILES];
 } Bounds;
 
-static G_DEFINE_QUARK (prism - bounds, bounds)
+static G_DEFINE_QUARK (prism-bounds, bounds);
 
-    gboolean prism_range_check (const PrismRange *range, const char *name, gint64 value, GString *offenders)
+gboolean
+prism_range_check (const PrismRange *range, const char *name, gint64 value, GString *offenders)
 {
   if (value >= range->least && value <= range->most)
     return TRUE;

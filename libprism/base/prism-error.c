@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (prism - limit - error - quark, prism_limit_error)
+G_DEFINE_QUARK (prism-limit-error-quark, prism_limit_error);
 
 /* Who registers is a plug-in: few, but a bug there must not eat memory. */
 #define MAX_RULES 4096

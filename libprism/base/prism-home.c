@@ -28,14 +28,15 @@ typedef void (*Constructed) (GObject *object);
 static GType watched[MAX_WATCHED];
 static int n_watched; /* atomic; entries below it never change */
 
-static G_DEFINE_QUARK (prism - home,
-                       home) static G_DEFINE_QUARK (prism - home - constructed,
-                                                    constructed) static G_DEFINE_QUARK (prism - home - kind, kind)
+static G_DEFINE_QUARK (prism-home, home);
+static G_DEFINE_QUARK (prism-home-constructed, constructed);
+static G_DEFINE_QUARK (prism-home-kind, kind);
 
-    enum {
-      KIND_COMPILED = 1,
-      KIND_SCRIPT = 2,
-    };
+enum
+{
+  KIND_COMPILED = 1,
+  KIND_SCRIPT = 2,
+};
 
 /* --- private contexts -------------------------------------------------------- */
 
