@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What an error is called and what is known about it, found by its structure
  * alone: domain, code, and its origin, which is the backend's name that starts
- * the message ("native: …"). Bindings hand on nothing else of a GError, so
+ * the message ("NAME: …"). Bindings hand on nothing else of a GError, so
  * nothing else may matter. */
 #include "prism-error-private.h"
 

@@ -128,7 +128,7 @@ prism_health_check_init (PrismHealthCheck *self)
 
 /**
  * prism_health_check_new:
- * @id: a stable id such as `native.user-namespaces`
+ * @id: a stable id such as `NAME.user-namespaces`
  * @status: what came out
  * @summary: what was seen, in one line
  * @remedy: (nullable): what to do; every check that does not pass has one

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the build must be: what it links, what it exports, what its headers say."""
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tap import BUILD, ROOT, files, read, run
+
+LIBRARY = os.path.join(BUILD, 'libprism', 'libprism-1.so.0')
+GLIB = {'glib-2.0', 'gobject-2.0', 'gio-2.0', 'gmodule-2.0', 'json-glib-1.0'}
+SYSTEM = {'c', 'pthread', 'dl', 'm', 'asan', 'ubsan', 'gcc_s'}
+
+
+def output(*argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def needed(path):
+    names = re.findall(r'\(NEEDED\).*\[(?:lib)?([^\]]+?)\.so[^\]]*\]', output('readelf', '-d', path))
+    return {n for n in names if not n.startswith('ld-linux')} - SYSTEM
+
+
+def exported(path):
+    symbols = [line.split()[-1] for line in output('nm', '-D', '--defined-only', path).splitlines()]
+    return {s.split('@')[0] for s in symbols if not s.startswith(('__asan', '__odr_asan', '__ubsan'))}
+
+
+def modules():
+    return glob.glob(os.path.join(BUILD, 'libprism', 'modules', '*.so'))
+
+
+def plugins():
+    return [p for p in glob.glob(os.path.join(BUILD, 'plugins', '*', '*.so'))]
+
+
+def public_headers():
+    return [h for h in files('.h', under='libprism') if not h.endswith('-private.h') and '/modules/' not in h]
+
+
+def declared():
+    """Function name → header, of what is marked as available."""
+    names = {}
+    for header in public_headers():
+        text = re.sub(r'/\*.*?\*/', '', read(header), flags=re.S)
+        for statement in re.split(r'^PRISM_AVAILABLE_IN_\w+\s', text, flags=re.M)[1:]:
+            kind = re.match(r'G_DECLARE_\w+ \(\w+,\s*(prism_\w+),', statement)
+            function = re.search(r'\b(prism_\w+)\s*\(', statement.split(';')[0])
+            if kind:
+                names[kind.group(1) + '_get_type'] = header
+            elif function:
+                names[function.group(1)] = header
+    return names
+
+
+def library_links():
+    """the library links glib, gio, gmodule, json-glib and nothing else"""
+    yield from sorted(needed(LIBRARY) - GLIB)
+
+
+def module_links():
+    """its modules add libarchive and libcrypto, and do not link the library"""
+    for path in modules():
+        yield from (f'{os.path.basename(path)}: {n}' for n in sorted(needed(path) - GLIB - {'archive', 'crypto'}))
+
+
+def plugin_links():
+    """plug-ins link the library, GLib, and libsoup only where they speak HTTP"""
+    for path in plugins():
+        allowed = GLIB | {'prism-1'} | (set() if '/native/' in path else {'soup-3.0', 'seccomp'})
+        yield from (f'{os.path.basename(path)}: {n}' for n in sorted(needed(path) - allowed))
+
+
+def agent_links():
+    """the agent links nothing"""
+    path = os.path.join(BUILD, 'agent', 'prism-agent')
+    if b'asan' not in open(path, 'rb').read():
+        yield from needed(path)
+
+
+def module_exports():
+    """a module exports exactly its query symbol"""
+    for path in modules() + plugins():
+        symbols = exported(path)
+        if len(symbols) != 1:
+            yield f'{os.path.basename(path)}: {sorted(symbols)}'
+
+
+def library_exports():
+    """the library exports exactly what its headers declare"""
+    generated = {s for s in exported(LIBRARY) if s.endswith('_get_type')}
+    have, want = exported(LIBRARY), set(declared())
+    yield from (f'{n} is exported and not declared' for n in sorted(have - want - generated))
+    yield from (f'{n} is declared in {declared()[n]} and not exported' for n in sorted(want - have))
+
+
+def documented():
+    """every public function has a doc comment with Since"""
+    blocks = {}
+    for name in files('.c', '.h', under='libprism'):
+        for block in re.findall(r'/\*\*\n(.*?)\*/', read(name), re.S):
+            head = re.match(r'\s*\*\s*(\w+):', block)
+            if head:
+                blocks[head.group(1)] = block
+    for name, header in sorted(declared().items()):
+        if name.endswith(('_get_type', '_quark')):
+            continue
+        if name not in blocks:
+            yield f'{name} ({header}): no doc comment'
+        elif 'Since: ' not in blocks[name]:
+            yield f'{name} ({header}): no Since'
+
+
+def headers_alone():
+    """each public header compiles alone, in C and in C++"""
+    flags = output('pkg-config', '--cflags', 'gio-unix-2.0', 'json-glib-1.0').split()
+    flags += [f'-I{BUILD}/libprism', f'-I{ROOT}']
+    flags += [f'-I{folder}' for folder in sorted(glob.glob(os.path.join(ROOT, 'libprism', '*/')))]
+
+    def compile_one(job):
+        compiler, language, header = job
+        with tempfile.NamedTemporaryFile('w', suffix='.' + language) as source:
+            source.write(f'#include "{os.path.basename(header)}"\n')
+            source.flush()
+            done = subprocess.run([compiler, '-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-parameter', *flags,
+                                   source.name], capture_output=True, text=True)
+        return f'{header} in {language}: {done.stderr.splitlines()[0]}' if done.returncode else None
+
+    jobs = [(compiler, language, header) for header in public_headers() for compiler, language in (('gcc', 'c'), ('g++', 'cc'))]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        yield from (problem for problem in pool.map(compile_one, jobs) if problem)
+
+
+if __name__ == '__main__':
+    sys.exit(run([library_links, module_links, plugin_links, agent_links, module_exports, headers_alone]))
