@@ -63,6 +63,13 @@ PrismCommand *prism_exec_operation_get_command (PrismExecOperation *self);
 /* Emits the command's `output` in the caller's context; may be called from any thread. */
 PRISM_AVAILABLE_IN_1_0
 void prism_exec_operation_output (PrismExecOperation *self, PrismStream stream, GBytes *bytes);
+/* The same; @done says that the handlers ran, or that nobody listens: read on then. */
+PRISM_AVAILABLE_IN_1_0
+void prism_exec_operation_output_full (
+    PrismExecOperation *self, PrismStream stream, GBytes *bytes, GDestroyNotify done, gpointer done_data);
+/* Whether anyone listens; if not, nothing needs to be handed on. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_exec_operation_get_wants_output (PrismExecOperation *self);
 PRISM_AVAILABLE_IN_1_0
 void prism_exec_operation_complete (PrismExecOperation *self, PrismResult *result);
 

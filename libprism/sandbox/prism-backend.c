@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "prism-backend.h"
+
+#include "prism-home-private.h"
+#include "prism-operations-private.h"
+#include "prism-sandbox-error-private.h"
+#include "prism-sandbox-spec-private.h"
+
+/**
+ * PrismBackend:
+ *
+ * What makes sandboxes. Its options are the implementing type's own GObject
+ * properties; [func@param_spec_get_bounds] tells their ranges.
+ *
+ * A method that is not implemented answers NOT_SUPPORTED.
+ *
+ * Since: 1.0
+ */
+G_DEFINE_INTERFACE (PrismBackend, prism_backend, G_TYPE_OBJECT)
+
+/* A slow machine may take its whole startup-timeout-ms; then the backend still
+ * has to clean up and say why. */
+#define CLEAN_UP_MS 30000
+
+static void
+prism_backend_default_init (PrismBackendInterface *iface)
+{
+  prism_home_watch_interface (PRISM_TYPE_BACKEND);
+}
+
+/**
+ * prism_backend_get_name:
+ * @self: a backend
+ *
+ * Returns: (transfer none): its name, as the registry knows it; the messages of
+ *   all its errors start with it
+ *
+ * Since: 1.0
+ */
+const char *
+prism_backend_get_name (PrismBackend *self)
+{
+  PrismBackendInterface *iface;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+
+  iface = PRISM_BACKEND_GET_IFACE (self);
+  return iface->get_name != NULL ? iface->get_name (self) : G_OBJECT_TYPE_NAME (self);
+}
+
+static char *
+backend_dup_origin (gpointer self)
+{
+  return g_strdup (prism_backend_get_name (self));
+}
+
+/* A sandbox that came too late is not left running. */
+static void
+close_sandbox (gpointer sandbox)
+{
+  prism_sandbox_close_async (sandbox, NULL, NULL, NULL);
+}
+
+static gint64
+create_deadline (PrismSandboxSpec *spec)
+{
+  return prism_limits_get (prism_sandbox_spec_get_limits (spec), "startup-timeout-ms") + CLEAN_UP_MS;
+}
+
+/* --- probe ---------------------------------------------------------------------- */
+
+static const PrismMethod probe_method = {
+  .name = "probe",
+  .iface = prism_backend_get_type,
+  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, probe),
+  .flags = PRISM_METHOD_NONE,
+  .errors = &prism_sandbox_operation_errors,
+  .dup_origin = backend_dup_origin,
+};
+
+/**
+ * prism_backend_probe:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * Finds out what this backend can enforce on this machine, by doing it.
+ *
+ * Returns: (transfer full): what was found
+ *
+ * Since: 1.0
+ */
+PrismHealthReport *
+prism_backend_probe (PrismBackend *self, GCancellable *cancellable, GError **error)
+{
+  PrismOperation *operation;
+  gpointer value;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  operation = prism_probe_operation_new ();
+  value = prism_operation_run (operation, self, &probe_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
+  return value;
+}
+
+/**
+ * prism_backend_probe_async:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@Backend.probe], without waiting for it.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_probe_async (PrismBackend *self,
+                           GCancellable *cancellable,
+                           GAsyncReadyCallback callback,
+                           gpointer user_data)
+{
+  PrismOperation *operation;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+
+  operation = prism_probe_operation_new ();
+  prism_operation_start (operation, self, &probe_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         prism_backend_probe_async, callback, user_data);
+}
+
+/**
+ * prism_backend_probe_finish:
+ * @self: a backend
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): what was found
+ *
+ * Since: 1.0
+ */
+PrismHealthReport *
+prism_backend_probe_finish (PrismBackend *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  return prism_operation_finish (self, result, prism_backend_probe_async, error);
+}
+
+/* --- create_sandbox ------------------------------------------------------------- */
+
+static const PrismMethod create_sandbox_method = {
+  .name = "create_sandbox",
+  .iface = prism_backend_get_type,
+  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, create_sandbox),
+  .flags = PRISM_METHOD_NONE,
+  .errors = &prism_sandbox_operation_errors,
+  .dup_origin = backend_dup_origin,
+  .discard = close_sandbox,
+};
+
+/* Checks what is asked, and makes an operation of it. */
+static PrismOperation *
+new_create_sandbox (PrismBackend *self, PrismSandboxSpec *spec, GError **error)
+{
+  if (!prism_sandbox_spec_check (spec, error))
+    return NULL;
+  prism_sandbox_spec_freeze (spec);
+  return prism_create_operation_new (spec, NULL);
+}
+
+/**
+ * prism_backend_create_sandbox:
+ * @self: a backend
+ * @spec: what is asked for; frozen from here on
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * Makes a sandbox. What cannot be enforced is refused, all offenders in one
+ * error, before any side effect; whatever fails later leaves nothing behind.
+ *
+ * Returns: (transfer full): a running sandbox
+ *
+ * Since: 1.0
+ */
+PrismSandbox *
+prism_backend_create_sandbox (PrismBackend *self, PrismSandboxSpec *spec, GCancellable *cancellable, GError **error)
+{
+  PrismOperation *operation;
+  gpointer value;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (PRISM_IS_SANDBOX_SPEC (spec), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  operation = new_create_sandbox (self, spec, error);
+  if (operation == NULL)
+    return NULL;
+  value = prism_operation_run (operation, self, &create_sandbox_method, create_deadline (spec), cancellable, error);
+  return value;
+}
+
+/**
+ * prism_backend_create_sandbox_async:
+ * @self: a backend
+ * @spec: what is asked for; frozen from here on
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@Backend.create_sandbox], without waiting for it.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_create_sandbox_async (PrismBackend *self,
+                                    PrismSandboxSpec *spec,
+                                    GCancellable *cancellable,
+                                    GAsyncReadyCallback callback,
+                                    gpointer user_data)
+{
+  PrismOperation *operation;
+  GError *error = NULL;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+  g_return_if_fail (PRISM_IS_SANDBOX_SPEC (spec));
+
+  operation = new_create_sandbox (self, spec, &error);
+  if (operation == NULL)
+    {
+      g_task_report_error (self, callback, user_data, prism_backend_create_sandbox_async, error);
+      return;
+    }
+  prism_operation_start (operation, self, &create_sandbox_method, create_deadline (spec), cancellable,
+                         prism_backend_create_sandbox_async, callback, user_data);
+}
+
+/**
+ * prism_backend_create_sandbox_finish:
+ * @self: a backend
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): a running sandbox
+ *
+ * Since: 1.0
+ */
+PrismSandbox *
+prism_backend_create_sandbox_finish (PrismBackend *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  return prism_operation_finish (self, result, prism_backend_create_sandbox_async, error);
+}
+
+/* --- connect_sandbox ------------------------------------------------------------ */
+
+static const PrismMethod connect_sandbox_method = {
+  .name = "connect_sandbox",
+  .iface = prism_backend_get_type,
+  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, connect_sandbox),
+  .flags = PRISM_METHOD_NONE,
+  .errors = &prism_sandbox_operation_errors,
+  .dup_origin = backend_dup_origin,
+};
+
+/* Checks what is asked, and makes an operation of it. */
+static PrismOperation *
+new_connect_sandbox (PrismBackend *self, const char *reference, GError **error)
+{
+  return prism_create_operation_new (NULL, reference);
+}
+
+/**
+ * prism_backend_connect_sandbox:
+ * @self: a backend
+ * @reference: a sandbox's reference
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * Connects to a sandbox that lives on its own (%PRISM_LIFETIME_DETACHED),
+ * after attesting that it is the one that @reference names.
+ *
+ * Returns: (transfer full): the sandbox
+ *
+ * Since: 1.0
+ */
+PrismSandbox *
+prism_backend_connect_sandbox (PrismBackend *self, const char *reference, GCancellable *cancellable, GError **error)
+{
+  PrismOperation *operation;
+  gpointer value;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (reference != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  operation = new_connect_sandbox (self, reference, error);
+  value =
+      prism_operation_run (operation, self, &connect_sandbox_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
+  return value;
+}
+
+/**
+ * prism_backend_connect_sandbox_async:
+ * @self: a backend
+ * @reference: a sandbox's reference
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@Backend.connect_sandbox], without waiting for it.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_connect_sandbox_async (PrismBackend *self,
+                                     const char *reference,
+                                     GCancellable *cancellable,
+                                     GAsyncReadyCallback callback,
+                                     gpointer user_data)
+{
+  PrismOperation *operation;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+  g_return_if_fail (reference != NULL);
+
+  operation = new_connect_sandbox (self, reference, NULL);
+  prism_operation_start (operation, self, &connect_sandbox_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         prism_backend_connect_sandbox_async, callback, user_data);
+}
+
+/**
+ * prism_backend_connect_sandbox_finish:
+ * @self: a backend
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): the sandbox
+ *
+ * Since: 1.0
+ */
+PrismSandbox *
+prism_backend_connect_sandbox_finish (PrismBackend *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  return prism_operation_finish (self, result, prism_backend_connect_sandbox_async, error);
+}
+
+/* --- list_sandboxes ------------------------------------------------------------- */
+
+static const PrismMethod list_sandboxes_method = {
+  .name = "list_sandboxes",
+  .iface = prism_backend_get_type,
+  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, list_sandboxes),
+  .flags = PRISM_METHOD_NONE,
+  .errors = &prism_sandbox_operation_errors,
+  .dup_origin = backend_dup_origin,
+};
+
+/**
+ * prism_backend_list_sandboxes:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * Lists the sandboxes of this backend that are there, those of dead hosts
+ * among them.
+ *
+ * Returns: (transfer full) (array zero-terminated=1): their references
+ *
+ * Since: 1.0
+ */
+char **
+prism_backend_list_sandboxes (PrismBackend *self, GCancellable *cancellable, GError **error)
+{
+  PrismOperation *operation;
+  gpointer value;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  operation = prism_list_operation_new ();
+  value =
+      prism_operation_run (operation, self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
+  return value;
+}
+
+/**
+ * prism_backend_list_sandboxes_async:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@Backend.list_sandboxes], without waiting for it.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_list_sandboxes_async (PrismBackend *self,
+                                    GCancellable *cancellable,
+                                    GAsyncReadyCallback callback,
+                                    gpointer user_data)
+{
+  PrismOperation *operation;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+
+  operation = prism_list_operation_new ();
+  prism_operation_start (operation, self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         prism_backend_list_sandboxes_async, callback, user_data);
+}
+
+/**
+ * prism_backend_list_sandboxes_finish:
+ * @self: a backend
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (array zero-terminated=1): their references
+ *
+ * Since: 1.0
+ */
+char **
+prism_backend_list_sandboxes_finish (PrismBackend *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  return prism_operation_finish (self, result, prism_backend_list_sandboxes_async, error);
+}
+
+/* --- reap ----------------------------------------------------------------------- */
+
+static const PrismMethod reap_method = {
+  .name = "reap",
+  .iface = prism_backend_get_type,
+  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, reap),
+  .flags = PRISM_METHOD_NONE,
+  .errors = &prism_sandbox_operation_errors,
+  .dup_origin = backend_dup_origin,
+};
+
+/**
+ * prism_backend_reap:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * Removes what dead hosts left behind.
+ *
+ * Returns: how many leftovers were removed; -1 on error
+ *
+ * Since: 1.0
+ */
+gint
+prism_backend_reap (PrismBackend *self, GCancellable *cancellable, GError **error)
+{
+  PrismOperation *operation;
+  gpointer value;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), -1);
+  g_return_val_if_fail (error == NULL || *error == NULL, -1);
+
+  operation = prism_reap_operation_new ();
+  value = prism_operation_run (operation, self, &reap_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
+  return prism_reap_answer (value);
+}
+
+/**
+ * prism_backend_reap_async:
+ * @self: a backend
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@Backend.reap], without waiting for it.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_reap_async (PrismBackend *self,
+                          GCancellable *cancellable,
+                          GAsyncReadyCallback callback,
+                          gpointer user_data)
+{
+  PrismOperation *operation;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+
+  operation = prism_reap_operation_new ();
+  prism_operation_start (operation, self, &reap_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         prism_backend_reap_async, callback, user_data);
+}
+
+/**
+ * prism_backend_reap_finish:
+ * @self: a backend
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: how many leftovers were removed; -1 on error
+ *
+ * Since: 1.0
+ */
+gint
+prism_backend_reap_finish (PrismBackend *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), -1);
+  g_return_val_if_fail (error == NULL || *error == NULL, -1);
+
+  return prism_reap_answer (prism_operation_finish (self, result, prism_backend_reap_async, error));
+}

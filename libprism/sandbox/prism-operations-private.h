@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How the wrappers make operations. */
+#pragma once
+
+#include "prism-operation-private.h"
+#include "prism-operations.h"
+
+G_BEGIN_DECLS
+
+/* Which of its complete() methods answers a file operation: any other would hand
+ * the caller an object of another type. */
+typedef enum
+{
+  PRISM_FILE_ANSWER_DONE,
+  PRISM_FILE_ANSWER_BYTES,
+  PRISM_FILE_ANSWER_ENTRY,
+  PRISM_FILE_ANSWER_ENTRIES,
+} PrismFileAnswer;
+
+typedef struct
+{
+  PrismFileAnswer expects;
+  const char *path, *destination, *query;
+  GBytes *bytes;
+  gint64 offset, length;
+  guint mode;
+  PrismFileFlags flags;
+} PrismFileRequest;
+
+typedef struct
+{
+  int signal;
+  gint64 grace_ms;
+  guint columns, rows;
+} PrismControlRequest;
+
+PrismOperation *prism_probe_operation_new (void);
+PrismOperation *prism_create_operation_new (PrismSandboxSpec *spec, const char *reference);
+PrismOperation *prism_list_operation_new (void);
+PrismOperation *prism_reap_operation_new (void);
+PrismOperation *prism_exec_operation_new (PrismCommand *command);
+PrismOperation *prism_process_operation_new (PrismCommand *command, const char *reference);
+PrismOperation *prism_wait_operation_new (void);
+PrismOperation *prism_file_operation_new (const PrismFileRequest *request);
+PrismOperation *
+prism_tree_operation_new (PrismSandbox *sandbox, const char *path, GFile *folder, GOutputStream *stream);
+PrismOperation *prism_control_operation_new (const PrismControlRequest *request);
+
+/* reap's answer is a count: it travels as count + 1. */
+gint prism_reap_answer (gpointer value);
+
+/* On the sandbox: shows how far a tree operation is. In the caller's context. */
+void prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guint64 bytes, guint64 total_bytes);
+
+G_END_DECLS
