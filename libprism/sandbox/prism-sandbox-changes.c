@@ -23,7 +23,7 @@ static const PrismMethod remove_file_method = {
 static PrismOperation *
 new_remove_file (PrismSandbox *self, const char *path, PrismFileFlags flags, GError **error)
 {
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self, &(PrismFileRequest){ .path = path, .expects = PRISM_FILE_ANSWER_DONE, .flags = flags }, error);
 }
 
@@ -134,7 +134,7 @@ new_rename_file (PrismSandbox *self, const char *path, const char *destination, 
 
   if (resolved == NULL)
     return NULL;
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self,
       &(PrismFileRequest){ .path = path, .expects = PRISM_FILE_ANSWER_DONE, .destination = resolved, .flags = flags },
       error);
@@ -252,7 +252,7 @@ new_make_directory (PrismSandbox *self, const char *path, guint mode, PrismFileF
 {
   if (!prism_sandbox_check_mode (mode, error))
     return NULL;
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self, &(PrismFileRequest){ .path = path, .expects = PRISM_FILE_ANSWER_DONE, .mode = mode, .flags = flags },
       error);
 }
@@ -375,7 +375,7 @@ new_search (
       prism_sandbox_invalid (error, "max-matches: 1 to 1000000");
       return NULL;
     }
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self,
       &(PrismFileRequest){
           .path = path, .expects = PRISM_FILE_ANSWER_BYTES, .query = query, .flags = flags, .length = max_matches },

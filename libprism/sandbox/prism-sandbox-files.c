@@ -76,7 +76,7 @@ new_read_file (PrismSandbox *self, const char *path, gint64 offset, gint64 lengt
       prism_sandbox_invalid (error, "offset: at least 0; length: at least 0, or -1");
       return NULL;
     }
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self, &(PrismFileRequest){ .path = path, .expects = PRISM_FILE_ANSWER_BYTES, .offset = offset, .length = length },
       error);
 }
@@ -189,7 +189,7 @@ new_write_file (PrismSandbox *self, const char *path, GBytes *bytes, guint mode,
 {
   if (!prism_sandbox_check_mode (mode, error))
     return NULL;
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self,
       &(PrismFileRequest){
           .path = path, .expects = PRISM_FILE_ANSWER_DONE, .bytes = bytes, .mode = mode, .flags = flags },
@@ -311,7 +311,7 @@ static const PrismMethod list_files_method = {
 static PrismOperation *
 new_list_files (PrismSandbox *self, const char *path, PrismFileFlags flags, GError **error)
 {
-  return new_file_operation (
+  return prism_sandbox_new_file_operation (
       self, &(PrismFileRequest){ .path = path, .expects = PRISM_FILE_ANSWER_ENTRIES, .flags = flags }, error);
 }
 
