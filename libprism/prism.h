@@ -12,6 +12,7 @@
 #include "prism-explain.h"
 #include "prism-file-entry.h"
 #include "prism-health-report.h"
+#include "prism-health.h"
 #include "prism-limits.h"
 #include "prism-mount.h"
 #include "prism-operation.h"

@@ -401,6 +401,25 @@ prism_capabilities_get_evidence (const PrismCapabilities *self, const char *cont
 }
 
 /**
+ * prism_capabilities_dup_evidence:
+ * @self: capabilities
+ *
+ * Returns: (transfer full): `a{ss}`, all of the evidence: from the name of a control or limit to what was applied and
+ *   seen
+ *
+ * Since: 1.0
+ */
+GVariant *
+prism_capabilities_dup_evidence (const PrismCapabilities *self)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+
+  if (self->evidence != NULL)
+    return g_variant_ref (self->evidence);
+  return g_variant_ref_sink (g_variant_new_array (G_VARIANT_TYPE ("{ss}"), NULL, 0));
+}
+
+/**
  * prism_capabilities_to_variant:
  * @self: capabilities
  *

@@ -43,6 +43,9 @@ gboolean           prism_capabilities_contains_controls        (const PrismCapab
 PRISM_AVAILABLE_IN_1_0
 const char        *prism_capabilities_get_evidence             (const PrismCapabilities *self,
                                                                 const char              *control);
+/* a{ss}: all of the evidence. */
+PRISM_AVAILABLE_IN_1_0
+GVariant          *prism_capabilities_dup_evidence             (const PrismCapabilities *self);
 PRISM_AVAILABLE_IN_1_0
 GVariant          *prism_capabilities_to_variant               (const PrismCapabilities *self);
 PRISM_AVAILABLE_IN_1_0

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One command in one sandbox: made, run, exported, removed. All calls are the
+ * synchronous ones, so that a short command costs no main loop and no thread
+ * but that for signals. */
+#include "prism-cli-execute.h"
+
+#include "prism-cli-export.h"
+#include "prism-cli-progress.h"
+#include "prism-cli-result.h"
+#include "prism-cli-signals.h"
+#include "prism-cli-terminal.h"
+
+#include <unistd.h>
+
+static gboolean
+wants_terminal (const PrismCliOptions *options)
+{
+  if (options->tty)
+    return TRUE;
+
+  return !options->no_tty && !options->json && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO)
+         && isatty (STDERR_FILENO);
+}
+
+static void
+execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command, GCancellable *cancellable)
+{
+  gboolean terminal = wants_terminal (options);
+  g_autoptr (GInputStream) input = NULL;
+
+  if (terminal)
+    {
+      guint columns, rows;
+
+      prism_cli_terminal_size (&columns, &rows);
+      prism_command_set_pty_size (command, columns, rows);
+      prism_command_set_variable (command, "TERM", g_getenv ("TERM") ?: "dumb");
+    }
+  if (terminal && !options->json)
+    {
+      run->result = prism_cli_terminal_exec (run->sandbox, command, &run->output, cancellable, &run->error);
+      return;
+    }
+
+  input = prism_cli_input (&run->error);
+  if (run->error != NULL)
+    return;
+  if (input != NULL)
+    prism_command_set_stdin_stream (command, input);
+  if (!options->json)
+    prism_cli_output_watch (&run->output, command);
+  run->result = prism_sandbox_exec (run->sandbox, command, cancellable, &run->error);
+}
+
+static void
+create (PrismCliRun *run,
+        PrismBackend *backend,
+        PrismSandboxSpec *spec,
+        const PrismCliOptions *options,
+        GCancellable *cancellable)
+{
+  gint64 started = g_get_monotonic_time ();
+
+  if (options->mode == PRISM_WORKSPACE_MODE_COPY)
+    prism_cli_progress_start (_ ("copying the workspace"), options->quiet);
+  run->sandbox = prism_backend_create_sandbox (backend, spec, cancellable, &run->error);
+  prism_cli_progress_done ();
+  run->create_us = g_get_monotonic_time () - started;
+  run->started = run->sandbox != NULL;
+}
+
+/* Not with the caller's cancellable: a sandbox is removed whatever happened before. */
+static void
+close_sandbox (PrismCliRun *run)
+{
+  gint64 started = g_get_monotonic_time ();
+  g_autoptr (GError) error = NULL;
+
+  if (!prism_sandbox_close (run->sandbox, NULL, &error) && run->error == NULL)
+    {
+      g_prefix_error (&error, _ ("removing the sandbox: "));
+      run->error = g_steal_pointer (&error);
+    }
+  run->close_us = g_get_monotonic_time () - started;
+}
+
+static void
+run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancellable)
+{
+  g_autoptr (PrismBackend) backend = NULL;
+  g_autoptr (PrismSandboxSpec) spec = NULL;
+  g_autoptr (PrismCommand) command = NULL;
+
+  if ((command = prism_cli_options_command (options, &run->error)) == NULL
+      || (backend = prism_cli_options_backend (options, &run->error)) == NULL
+      || (spec = prism_cli_options_spec (options, &run->error)) == NULL)
+    return;
+
+  run->backend = g_strdup (prism_backend_get_name (backend));
+  create (run, backend, spec, options, cancellable);
+  if (run->sandbox == NULL)
+    return;
+
+  execute (run, options, command, cancellable);
+  if (run->result != NULL && options->export_path != NULL && !g_cancellable_is_cancelled (cancellable))
+    run->identity = prism_cli_export (run->sandbox, options->export_path, options->quiet, cancellable, &run->error);
+  close_sandbox (run);
+}
+
+/* Returns prism's exit status. */
+int
+prism_cli_execute (PrismCliOptions *options)
+{
+  PrismCliRun run = { 0 };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  gboolean printed = TRUE;
+  int status;
+
+  prism_cli_signals_start (cancellable);
+  prism_cli_output_init (&run.output, cancellable);
+  run_all (&run, options, cancellable);
+
+  if (options->json)
+    printed = prism_cli_run_print_json (&run, options);
+  prism_cli_run_explain (&run, options);
+  status = prism_cli_run_status (&run);
+
+  g_clear_object (&run.sandbox);
+  g_clear_object (&run.result);
+  g_clear_pointer (&run.identity, prism_tree_identity_free);
+  g_clear_pointer (&run.backend, g_free);
+  g_clear_error (&run.error);
+  return printed ? status : PRISM_EXIT_FAILED;
+}
+
+/* What went wrong before there was anything to run. */
+int
+prism_cli_fail (const PrismCliOptions *options, const GError *error)
+{
+  PrismCliRun run = { .error = (GError *)error, .output = { .failed_fd = -1 } };
+
+  if (options->json)
+    prism_cli_run_print_json (&run, options);
+  else
+    prism_cli_error (error);
+
+  return PRISM_EXIT_FAILED;
+}

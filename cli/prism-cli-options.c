@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The options of `prism run`: from text to a backend, a spec and a command.
+ * What cannot be given is refused with the reason; nothing is taken and dropped. */
+#include "prism-cli-options.h"
+
+#include "prism-cli-names.h"
+#include "prism-cli-property.h"
+#include "prism-cli-workspace.h"
+
+#include <string.h>
+
+/* GOption writes into fixed places; one run has one set. */
+static PrismCliOptions parsed;
+
+static GOptionEntry entries[] = {
+  { "backend", 'b', 0, G_OPTION_ARG_FILENAME, &parsed.backend, N_ ("What makes the sandbox (default: native)"),
+    N_ ("NAME") },
+  { "workspace", 'w', 0, G_OPTION_ARG_FILENAME, &parsed.workspace,
+    N_ ("Host folder that is the workspace (default: the current one)"), N_ ("DIR") },
+  { "workspace-mode", 0, 0, G_OPTION_ARG_FILENAME, &parsed.workspace_mode, N_ ("direct, copy or readonly"),
+    N_ ("MODE") },
+  { "export", 0, 0, G_OPTION_ARG_FILENAME, &parsed.export_path, N_ ("With copy: write the workspace out at the end"),
+    N_ ("FILE.tar") },
+  { "ro", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.read_only, N_ ("Show a host path, not writable"),
+    N_ ("PATH[:DEST]") },
+  { "rw", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.read_write, N_ ("Show a host path, writable"),
+    N_ ("PATH[:DEST]") },
+  { "hide", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.hide, N_ ("Make a host path be not there"), N_ ("PATH") },
+  { "protect", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.protect, N_ ("Make a host path be there, not writable"),
+    N_ ("PATH") },
+  { "env", 'e', 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.env, N_ ("Set a variable, or pass this one on"),
+    N_ ("NAME[=VALUE]") },
+  { "network", 0, 0, G_OPTION_ARG_FILENAME, &parsed.network, N_ ("none (default) or egress"), N_ ("MODE") },
+  { "allow", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.allow, N_ ("Let a host be reached through the proxy"),
+    N_ ("RULE") },
+  { "preset", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.preset, N_ ("Let a known set of hosts be reached"),
+    N_ ("NAME") },
+  { "allow-private", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.allow_private,
+    N_ ("As --allow, also at a private address"), N_ ("RULE") },
+  { "credential", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.credential,
+    N_ ("Stamp a header outside the sandbox on requests to a host"), N_ ("HOST=HEADER:ENVNAME") },
+  { "policy", 0, 0, G_OPTION_ARG_FILENAME, &parsed.policy, N_ ("Policy file"), N_ ("FILE") },
+  { "approve", 0, 0, G_OPTION_ARG_FILENAME, &parsed.approve, N_ ("never, ask or always"), N_ ("MODE") },
+  { "limit", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.limits, N_ ("Any limit, such as memory-bytes=512M"),
+    N_ ("NAME=VALUE") },
+  { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.settings,
+    N_ ("Any property of the backend; “prism inspect” lists them"), N_ ("NAME=VALUE") },
+  { "require", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.require,
+    N_ ("Refuse to start unless the sandbox really has these controls"), N_ ("LIST") },
+  { "timeout", 0, 0, G_OPTION_ARG_FILENAME, &parsed.timeout, N_ ("End the command after 500ms, 30s, 5m"),
+    N_ ("DURATION") },
+  { "tty", 't', 0, G_OPTION_ARG_NONE, &parsed.tty, N_ ("A pseudo-terminal (default on a terminal)"), NULL },
+  { "no-tty", 'T', 0, G_OPTION_ARG_NONE, &parsed.no_tty, N_ ("No pseudo-terminal"), NULL },
+  { "json", 0, 0, G_OPTION_ARG_NONE, &parsed.json, N_ ("Print the result as one JSON object"), NULL },
+  { "audit", 0, 0, G_OPTION_ARG_FILENAME, &parsed.audit, N_ ("Write the egress audit there"), N_ ("FILE") },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &parsed.verbose, N_ ("Say what was applied, and how long it took"), NULL },
+  { "quiet", 'q', 0, G_OPTION_ARG_NONE, &parsed.quiet, N_ ("Say nothing but errors"), NULL },
+  G_OPTION_ENTRY_NULL,
+};
+
+GOptionEntry *
+prism_cli_options_entries (void)
+{
+  return entries;
+}
+
+void
+prism_cli_options_clear (PrismCliOptions *self)
+{
+  char **const strings[] = { &self->backend,     &self->workspace, &self->workspace_mode,
+                             &self->export_path, &self->network,   &self->policy,
+                             &self->approve,     &self->audit,     &self->timeout };
+  char ***const lists[] = { &self->read_only,     &self->read_write, &self->hide,   &self->protect,  &self->env,
+                            &self->allow,         &self->preset,     &self->limits, &self->settings, &self->require,
+                            &self->allow_private, &self->credential, &self->argv };
+
+  for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
+    g_clear_pointer (strings[i], g_free);
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    g_clear_pointer (lists[i], g_strfreev);
+}
+
+static gboolean bad_value (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+bad_value (GError **error, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  if (error != NULL)
+    *error = g_error_new_valist (G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, arguments);
+  va_end (arguments);
+  return FALSE;
+}
+
+/* Options whose plug-ins this version does not have: a control that is not
+ * there must not look as if it were. */
+static gboolean
+refuse_absent (const PrismCliOptions *self, GError **error)
+{
+  const struct
+  {
+    const char *option;
+    gboolean given;
+  } options[] = {
+    { "--network egress", g_strcmp0 (self->network, "egress") == 0 },
+    { "--allow", self->allow != NULL },
+    { "--preset", self->preset != NULL },
+    { "--allow-private", self->allow_private != NULL },
+    { "--credential", self->credential != NULL },
+    { "--audit", self->audit != NULL },
+    { "--policy", self->policy != NULL },
+    { "--approve", self->approve != NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+    if (options[i].given)
+      return bad_value (
+          error,
+          _ ("%s is not supported by this version: it has neither an egress proxy nor policies yet, and a "
+             "sandbox without a network is all it can give; leave the option out"),
+          options[i].option);
+  if (self->network != NULL && !g_str_equal (self->network, "none"))
+    return bad_value (error, _ ("--network %s: it is none or egress"), self->network);
+
+  return TRUE;
+}
+
+static gboolean
+check_combinations (PrismCliOptions *self, GError **error)
+{
+  int mode = PRISM_WORKSPACE_MODE_DIRECT;
+
+  if (self->workspace_mode != NULL
+      && !prism_cli_parse_enum (PRISM_TYPE_WORKSPACE_MODE, self->workspace_mode, &mode, error))
+    {
+      g_prefix_error (error, "--workspace-mode: ");
+      return FALSE;
+    }
+  self->mode = mode;
+
+  if (self->tty && self->no_tty)
+    return bad_value (error, _ ("--tty and --no-tty contradict each other"));
+  if (self->verbose && self->quiet)
+    return bad_value (error, _ ("--verbose and --quiet contradict each other"));
+  if (self->export_path != NULL && self->mode != PRISM_WORKSPACE_MODE_COPY)
+    return bad_value (error, _ ("--export writes out a disposable copy: add --workspace-mode copy; a workspace that is "
+                                "not copied is on the host already"));
+  if (self->timeout != NULL && !prism_cli_parse_duration (self->timeout, &self->timeout_ms, error))
+    {
+      g_prefix_error (error, "--timeout: ");
+      return FALSE;
+    }
+
+  return refuse_absent (self, error);
+}
+
+/* The command is what is left; with "--" or without. */
+gboolean
+prism_cli_options_parse (PrismCliOptions *self, const PrismCliCommand *command, int argc, char **argv, GError **error)
+{
+  g_auto (GStrv) copy = g_strdupv (argv);
+  g_autofree char **rest = g_memdup2 (copy, sizeof (char *) * (argc + 1));
+  gboolean good;
+
+  parsed = (PrismCliOptions){ 0 };
+  good = prism_cli_parse (command, entries, TRUE, &argc, &rest, error);
+  *self = parsed;
+  if (!good)
+    return FALSE;
+
+  if (argc > 1 && g_str_equal (rest[1], "--"))
+    self->argv = g_strdupv (rest + 2);
+  else
+    self->argv = g_strdupv (rest + 1);
+
+  return check_combinations (self, error);
+}
+
+PrismBackend *
+prism_cli_options_backend (const PrismCliOptions *self, GError **error)
+{
+  return prism_cli_make_backend (prism_registry_get_default (), self->backend != NULL ? self->backend : "native",
+                                 (const char *const *)self->settings, error);
+}
+
+static char *
+absolute (const char *path)
+{
+  g_autoptr (GFile) file = g_file_new_for_commandline_arg (path);
+
+  return g_file_get_path (file);
+}
+
+/* PATH or PATH:DEST; a colon in PATH is written \: */
+static gboolean
+add_mounts (PrismSandboxSpec *spec, const char *option, char **texts, gboolean writable, GError **error)
+{
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      g_autoptr (GString) path = g_string_new (NULL);
+      g_autofree char *full = NULL;
+      g_autoptr (PrismMount) mount = NULL;
+      g_autoptr (GFile) source = NULL;
+      const char *p = texts[i];
+
+      for (; *p != '\0' && *p != ':'; p++)
+        g_string_append_c (path, p[0] == '\\' && p[1] == ':' ? *++p : *p);
+      if (path->len == 0)
+        return bad_value (error, _ ("%s %s: the path is empty"), option, texts[i]);
+      if (*p == ':' && p[1] != '/')
+        return bad_value (error, _ ("%s %s: the place inside the sandbox has to be an absolute path"), option,
+                          texts[i]);
+
+      full = absolute (path->str);
+      source = g_file_new_for_path (full);
+      mount = prism_mount_new (source, *p == ':' ? p + 1 : full, writable);
+      prism_sandbox_spec_add_mount (spec, mount);
+    }
+
+  return TRUE;
+}
+
+static gboolean
+add_env (PrismSandboxSpec *spec, char **texts, GError **error)
+{
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      const char *equals = strchr (texts[i], '=');
+      g_autofree char *name = equals != NULL ? g_strndup (texts[i], equals - texts[i]) : g_strdup (texts[i]);
+      const char *value = equals != NULL ? equals + 1 : g_getenv (name);
+
+      if (name[0] == '\0')
+        return bad_value (error, _ ("--env %s: the name is empty"), texts[i]);
+      if (value == NULL)
+        return bad_value (
+            error, _ ("--env %s: there is no such variable here to pass on; give it a value, or leave it out"), name);
+      prism_sandbox_spec_set_variable (spec, name, value);
+    }
+
+  return TRUE;
+}
+
+static gboolean
+add_limits (PrismSandboxSpec *spec, char **texts, GError **error)
+{
+  PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
+
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      const char *equals = strchr (texts[i], '=');
+      g_autofree char *name = equals != NULL ? g_strndup (texts[i], equals - texts[i]) : NULL;
+
+      if (name == NULL)
+        return bad_value (error, _ ("--limit %s: it is not of the form NAME=VALUE"), texts[i]);
+      if (!prism_limits_set_string (limits, name, equals + 1, error))
+        {
+          g_prefix_error (error, "--limit %s: ", texts[i]);
+          return FALSE;
+        }
+    }
+
+  return TRUE;
+}
+
+/* The spec as the options say it; not yet checked as a whole. */
+PrismSandboxSpec *
+prism_cli_options_spec (const PrismCliOptions *self, GError **error)
+{
+  g_autoptr (GFile) workspace = prism_cli_workspace (self->workspace, self->mode, error);
+  g_autoptr (PrismSandboxSpec) spec = NULL;
+  guint require = 0;
+
+  if (workspace == NULL)
+    return NULL;
+
+  spec = prism_sandbox_spec_new (workspace);
+  for (guint i = 0; self->require != NULL && self->require[i] != NULL; i++)
+    if (!prism_cli_parse_flags (PRISM_TYPE_CONTROLS, self->require[i], &require, error))
+      {
+        g_prefix_error (error, "--require: ");
+        return NULL;
+      }
+  g_object_set (spec, "workspace-mode", self->mode, "network", PRISM_NETWORK_MODE_NONE, "require", require, NULL);
+
+  for (guint i = 0; self->hide != NULL && self->hide[i] != NULL; i++)
+    {
+      g_autofree char *path = absolute (self->hide[i]);
+
+      prism_sandbox_spec_add_hide (spec, path);
+    }
+  for (guint i = 0; self->protect != NULL && self->protect[i] != NULL; i++)
+    {
+      g_autofree char *path = absolute (self->protect[i]);
+
+      prism_sandbox_spec_add_protect (spec, path);
+    }
+  if (!add_mounts (spec, "--ro", self->read_only, FALSE, error)
+      || !add_mounts (spec, "--rw", self->read_write, TRUE, error) || !add_env (spec, self->env, error)
+      || !add_limits (spec, self->limits, error))
+    return NULL;
+
+  return g_steal_pointer (&spec);
+}
+
+PrismCommand *
+prism_cli_options_command (const PrismCliOptions *self, GError **error)
+{
+  g_autoptr (PrismCommand) command = prism_command_new ((const char *const *)self->argv);
+
+  if (self->timeout_ms > 0)
+    prism_command_set_timeout_ms (command, self->timeout_ms);
+  if (!prism_command_check (command, error))
+    return NULL;
+
+  return g_steal_pointer (&command);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <libprism/prism.h>
+
+G_BEGIN_DECLS
+
+/* A backend of that name with NAME=VALUE settings, construct-only ones included. */
+PrismBackend *
+prism_cli_make_backend (PrismRegistry *registry, const char *name, const char *const *settings, GError **error);
+
+gboolean prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GError **error);
+char *prism_cli_property_kind (GParamSpec *pspec);
+char *prism_cli_property_default (GParamSpec *pspec);
+char *prism_cli_property_range (GParamSpec *pspec);
+GParamSpec **prism_cli_list_properties (GType type, guint *n);
+
+G_END_DECLS

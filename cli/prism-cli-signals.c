@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SIGINT, SIGTERM, SIGHUP and SIGQUIT end the sandbox first: one cancels what
+ * runs, a second one does not wait for that (the sandbox's keeper cleans up).
+ *
+ * The main thread is inside a synchronous call of the library most of the time,
+ * so signals are blocked everywhere and taken by a thread of their own, which
+ * may do all that a signal handler must not. A write to a terminal or pipe that
+ * nobody reads is the one place where the main thread hangs in a call of ours:
+ * it is interrupted until it has noticed.
+ */
+#include "prism-cli-signals.h"
+
+#include "prism-cli.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define NUDGE             SIGURG
+#define NUDGE_INTERVAL_NS (50 * 1000 * 1000)
+
+static struct
+{
+  GCancellable *cancellable;
+  pthread_t main_thread;
+  sigset_t set;
+  int received; /* atomic: the first of those that end */
+  int blocking; /* atomic: the main thread is in a write of ours */
+  void (*before_exit) (void);
+  PrismCliSignalFunc others;
+} signals;
+
+static void
+ignore_nudge (int number)
+{
+}
+
+static gboolean
+ends (int number)
+{
+  return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+static gpointer
+signal_thread (gpointer data)
+{
+  const struct timespec interval = { .tv_nsec = NUDGE_INTERVAL_NS };
+
+  for (;;)
+    {
+      int number = g_atomic_int_get (&signals.received) != 0 ? sigtimedwait (&signals.set, NULL, &interval)
+                                                             : sigwaitinfo (&signals.set, NULL);
+
+      if (number < 0 && errno == EAGAIN && g_atomic_int_get (&signals.blocking))
+        pthread_kill (signals.main_thread, NUDGE);
+      if (number < 0)
+        continue;
+      if (!ends (number))
+        {
+          if (signals.others != NULL)
+            signals.others (number);
+          continue;
+        }
+      if (g_atomic_int_get (&signals.received) != 0)
+        {
+          if (signals.before_exit != NULL)
+            signals.before_exit ();
+          _exit (PRISM_EXIT_SIGNAL + number);
+        }
+      g_atomic_int_set (&signals.received, number);
+      g_cancellable_cancel (signals.cancellable);
+      if (g_atomic_int_get (&signals.blocking))
+        pthread_kill (signals.main_thread, NUDGE);
+    }
+
+  return NULL;
+}
+
+/* Call before any other thread exists. What was ignored when prism was started
+ * (nohup, a shell's background job) stays ignored. */
+void
+prism_cli_signals_start (GCancellable *cancellable)
+{
+  static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+  struct sigaction action = { .sa_handler = ignore_nudge };
+  struct sigaction old;
+
+  signals.cancellable = g_object_ref (cancellable);
+  signals.main_thread = pthread_self ();
+  sigemptyset (&signals.set);
+  for (guint i = 0; i < G_N_ELEMENTS (ending); i++)
+    if (sigaction (ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+      sigaddset (&signals.set, ending[i]);
+  sigaddset (&signals.set, SIGWINCH);
+  sigaction (NUDGE, &action, NULL);
+  action.sa_handler = SIG_IGN;
+  sigaction (SIGPIPE, &action, NULL);
+
+  pthread_sigmask (SIG_BLOCK, &signals.set, NULL);
+  g_thread_unref (g_thread_new ("signals", signal_thread, NULL));
+}
+
+void
+prism_cli_signals_on_terminal (void (*before_exit) (void), PrismCliSignalFunc others)
+{
+  signals.before_exit = before_exit;
+  signals.others = others;
+}
+
+int
+prism_cli_signals_received (void)
+{
+  return g_atomic_int_get (&signals.received);
+}
+
+/* Around a system call that may block and that EINTR ends. */
+void
+prism_cli_signals_blocking (gboolean blocking)
+{
+  g_atomic_int_set (&signals.blocking, blocking);
+}

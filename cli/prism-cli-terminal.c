@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A command on a pseudo-terminal of the sandbox's own, shown on ours.
+ *
+ * Our terminal itself never goes inside: what runs there could push characters
+ * into it that the caller's shell would then read. It is put into raw mode, so
+ * that control keys are typed inside, and always put back: at the end, when a
+ * signal ends us, and when we crash. Only SIGKILL cannot be seen.
+ */
+#include "prism-cli-terminal.h"
+
+#include "prism-cli-signals.h"
+#include "prism-cli.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define CHUNK    (64 * 1024)
+#define DRAIN_MS 100
+
+static struct
+{
+  struct termios cooked;
+  struct termios raw;
+  volatile sig_atomic_t active;
+} terminal;
+
+typedef struct
+{
+  GMainContext *context;
+  GMainLoop *loop;
+  GCancellable *cancellable; /* ours: ends reads and the wait */
+  PrismProcess *process;
+  PrismCliOutput *output;
+  PrismResult *result;
+  GError *error;
+  GSource *input;
+  GSource *drain;
+  guint8 *typed; /* on its way inside */
+  gboolean output_ended;
+} Session;
+
+/* Safe in a signal handler. */
+static void
+restore (void)
+{
+  if (terminal.active)
+    (void)tcsetattr (STDIN_FILENO, TCSADRAIN, &terminal.cooked);
+  terminal.active = 0;
+}
+
+static void
+on_crash (int number)
+{
+  restore ();
+  signal (number, SIG_DFL);
+  raise (number);
+}
+
+static void
+make_raw (void)
+{
+  static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP };
+
+  if (!isatty (STDIN_FILENO) || tcgetattr (STDIN_FILENO, &terminal.cooked) != 0)
+    return;
+
+  terminal.raw = terminal.cooked;
+  cfmakeraw (&terminal.raw);
+  for (guint i = 0; i < G_N_ELEMENTS (crashes); i++)
+    signal (crashes[i], on_crash);
+  terminal.active = 1;
+  (void)tcsetattr (STDIN_FILENO, TCSADRAIN, &terminal.raw);
+}
+
+void
+prism_cli_terminal_size (guint *columns, guint *rows)
+{
+  struct winsize size;
+
+  *columns = 80;
+  *rows = 24;
+  if ((ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl (STDIN_FILENO, TIOCGWINSZ, &size) == 0) && size.ws_col > 0
+      && size.ws_row > 0)
+    {
+      *columns = size.ws_col;
+      *rows = size.ws_row;
+    }
+}
+
+static Session *current; /* for the signal thread */
+
+static gboolean
+on_resized (gpointer data)
+{
+  Session *self = current;
+  guint columns, rows;
+
+  if (self == NULL)
+    return G_SOURCE_REMOVE;
+  prism_cli_terminal_size (&columns, &rows);
+  prism_process_resize_async (self->process, columns, rows, NULL, NULL, NULL);
+
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_signal (int number)
+{
+  if (number == SIGWINCH)
+    g_main_context_invoke_full (NULL, G_PRIORITY_HIGH, on_resized, NULL, NULL);
+}
+
+static void
+on_read (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Session *self = user_data;
+  g_autoptr (GBytes) bytes = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, NULL);
+  gsize length = 0;
+  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
+
+  if (length == 0)
+    {
+      /* EIO is how the end of a pseudo-terminal reads. */
+      self->output_ended = TRUE;
+      if (self->result != NULL || self->error != NULL)
+        g_main_loop_quit (self->loop);
+      return;
+    }
+  if (!prism_cli_output_write (self->output, STDOUT_FILENO, data, length))
+    {
+      self->output_ended = TRUE;
+      g_main_loop_quit (self->loop);
+      return;
+    }
+  if (self->drain != NULL)
+    g_source_set_ready_time (self->drain, g_get_monotonic_time () + DRAIN_MS * 1000);
+  g_input_stream_read_bytes_async (G_INPUT_STREAM (source), CHUNK, G_PRIORITY_DEFAULT, self->cancellable, on_read,
+                                   self);
+}
+
+static gboolean
+on_drained (gpointer user_data)
+{
+  g_main_loop_quit (((Session *)user_data)->loop);
+
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+drain_dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
+{
+  return callback (user_data);
+}
+
+/* What it started in the background may hold the terminal open for ever: the
+ * rest is what still comes without a pause. */
+static void
+begin_drain (Session *self)
+{
+  static GSourceFuncs funcs = { .dispatch = drain_dispatch };
+
+  self->drain = g_source_new (&funcs, sizeof (GSource));
+  g_source_set_callback (self->drain, on_drained, self, NULL);
+  g_source_set_ready_time (self->drain, g_get_monotonic_time () + DRAIN_MS * 1000);
+  g_source_attach (self->drain, self->context);
+}
+
+static void
+on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Session *self = user_data;
+
+  self->result = prism_process_wait_finish (PRISM_PROCESS (source), result, &self->error);
+  if (self->result == NULL || self->output_ended)
+    g_main_loop_quit (self->loop);
+  else
+    begin_drain (self);
+}
+
+static gboolean on_typed (int fd, GIOCondition condition, gpointer user_data);
+
+static void
+watch_input (Session *self)
+{
+  self->input = g_unix_fd_source_new (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR);
+  g_source_set_callback (self->input, (GSourceFunc)(void (*) (void))on_typed, self, NULL);
+  g_source_attach (self->input, self->context);
+}
+
+static void
+unwatch (GSource **source)
+{
+  if (*source != NULL)
+    g_source_destroy (*source);
+  g_clear_pointer (source, g_source_unref);
+}
+
+static void
+on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Session *self = user_data;
+  gboolean sent = g_output_stream_write_all_finish (G_OUTPUT_STREAM (source), result, NULL, NULL);
+
+  if (sent && self->result == NULL && !g_cancellable_is_cancelled (self->cancellable))
+    watch_input (self);
+}
+
+static gboolean
+on_typed (int fd, GIOCondition condition, gpointer user_data)
+{
+  static const guint8 end_of_file = 4; /* a terminal has no other way to say it */
+  Session *self = user_data;
+  GOutputStream *stdin_stream = prism_process_get_stdin_stream (self->process);
+  gssize n = read (fd, self->typed, CHUNK);
+
+  if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    return G_SOURCE_CONTINUE;
+
+  unwatch (&self->input);
+  if (n > 0)
+    g_output_stream_write_all_async (stdin_stream, self->typed, n, G_PRIORITY_DEFAULT, self->cancellable, on_sent,
+                                     self);
+  else
+    g_output_stream_write_all_async (stdin_stream, &end_of_file, 1, G_PRIORITY_DEFAULT, self->cancellable, NULL, NULL);
+
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_cancelled (GCancellable *cancellable, gpointer user_data)
+{
+  g_main_loop_quit (((Session *)user_data)->loop);
+
+  return G_SOURCE_REMOVE;
+}
+
+static void
+session_run (Session *self, GCancellable *cancellable)
+{
+  GInputStream *stdout_stream = prism_process_get_stdout_stream (self->process);
+  g_autoptr (GSource) cancelled = g_cancellable_source_new (cancellable);
+
+  g_source_set_callback (cancelled, (GSourceFunc)(void (*) (void))on_cancelled, self, NULL);
+  g_source_attach (cancelled, self->context);
+  g_input_stream_read_bytes_async (stdout_stream, CHUNK, G_PRIORITY_DEFAULT, self->cancellable, on_read, self);
+  prism_process_wait_async (self->process, self->cancellable, on_ended, self);
+  if (!prism_cli_was_closed (STDIN_FILENO))
+    watch_input (self);
+
+  g_main_loop_run (self->loop);
+
+  g_source_destroy (cancelled);
+  unwatch (&self->input);
+  unwatch (&self->drain);
+}
+
+/* Ends what was begun: callbacks with @self must not come later. */
+static void
+session_end (Session *self)
+{
+  gint64 deadline = g_get_monotonic_time () + 2 * G_USEC_PER_SEC;
+
+  current = NULL;
+  g_cancellable_cancel (self->cancellable);
+  while ((!self->output_ended || (self->result == NULL && self->error == NULL)) && g_get_monotonic_time () < deadline)
+    if (!g_main_context_iteration (self->context, FALSE))
+      g_usleep (1000);
+  while (g_main_context_iteration (self->context, FALSE))
+    ;
+}
+
+/* @command has a pty size. A NULL result without an error of the command's own
+ * is CANCELLED: then closing the sandbox ends what runs. */
+PrismResult *
+prism_cli_terminal_exec (
+    PrismSandbox *sandbox, PrismCommand *command, PrismCliOutput *output, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (PrismProcess) process = prism_sandbox_start_process (sandbox, command, cancellable, error);
+  Session *self;
+  PrismResult *result;
+
+  if (process == NULL)
+    return NULL;
+
+  self = g_new0 (Session, 1);
+  self->context = g_main_context_ref (g_main_context_default ());
+  self->loop = g_main_loop_new (self->context, FALSE);
+  self->cancellable = g_cancellable_new ();
+  self->process = process;
+  self->output = output;
+  self->typed = g_malloc (CHUNK);
+  current = self;
+  prism_cli_signals_on_terminal (restore, on_signal);
+
+  make_raw ();
+  session_run (self, cancellable);
+  session_end (self);
+  restore ();
+
+  result = g_steal_pointer (&self->result);
+  if (result == NULL && self->error == NULL)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED, _ ("cancelled"));
+  else if (result == NULL)
+    g_propagate_error (error, g_steal_pointer (&self->error));
+  g_clear_error (&self->error);
+  if (self->output_ended)
+    {
+      g_clear_object (&self->cancellable);
+      g_clear_pointer (&self->loop, g_main_loop_unref);
+      g_clear_pointer (&self->context, g_main_context_unref);
+      g_free (self->typed);
+      g_free (self);
+    }
+
+  return result;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-cli-output.h"
+
+G_BEGIN_DECLS
+
+void prism_cli_terminal_size (guint *columns, guint *rows);
+PrismResult *prism_cli_terminal_exec (
+    PrismSandbox *sandbox, PrismCommand *command, PrismCliOutput *output, GCancellable *cancellable, GError **error);
+
+G_END_DECLS

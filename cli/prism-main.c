@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* prism: the library's command line. Start-up is kept lean, since a run of a
+ * short command is measured in single milliseconds. */
+#include "prism-cli-options.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+const PrismCliCommand prism_cli_commands[] = {
+  { "run", N_ ("-- COMMAND [ARG…]"), N_ ("Run one command in a fresh sandbox"), prism_cmd_run,
+    prism_cli_options_entries },
+  { "shell", "", N_ ("An interactive shell in a sandbox"), prism_cmd_shell, prism_cli_options_entries },
+  { "doctor", N_ ("[BACKEND]"), N_ ("What each backend can enforce on this machine"), prism_cmd_doctor,
+    prism_cmd_doctor_entries },
+  { "inspect", N_ ("[PLUGIN]"), N_ ("Plug-ins and backends: what they offer, or why they are refused"),
+    prism_cmd_inspect, prism_cmd_inspect_entries },
+  { "version", "", N_ ("Print the version"), prism_cmd_version, NULL },
+  { "help", N_ ("[COMMAND]"), N_ ("Show this, or a command's options"), prism_cmd_help, NULL },
+  { "complete", "", NULL, prism_cmd_complete, NULL },
+  { NULL, NULL, NULL, NULL, NULL },
+};
+
+const PrismCliCommand *
+prism_cli_find_command (const char *name)
+{
+  for (guint i = 0; prism_cli_commands[i].name != NULL; i++)
+    if (g_str_equal (prism_cli_commands[i].name, name))
+      return &prism_cli_commands[i];
+
+  return NULL;
+}
+
+static void
+set_up_translation (void)
+{
+  setlocale (LC_ALL, "");
+  bindtextdomain (GETTEXT_PACKAGE, PRISM_LOCALEDIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+  textdomain (GETTEXT_PACKAGE);
+}
+
+int
+main (int argc, char **argv)
+{
+  const PrismCliCommand *command;
+
+  prism_cli_open_standard_fds ();
+  set_up_translation ();
+
+  if (argc < 2)
+    {
+      prism_cli_message (_ ("there is no command; “prism help” lists what there is"));
+      return PRISM_EXIT_FAILED;
+    }
+  if (g_str_equal (argv[1], "--version") || g_str_equal (argv[1], "-V"))
+    return prism_cmd_version (argc - 1, argv + 1);
+  if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h") || g_str_equal (argv[1], "-?"))
+    return prism_cmd_help (1, argv);
+
+  command = prism_cli_find_command (argv[1]);
+  if (command == NULL)
+    {
+      if (argv[1][0] == '-')
+        prism_cli_message (_ ("there is no option “%s” before a command; “prism help” lists the commands"), argv[1]);
+      else
+        prism_cli_message (_ ("there is no command “%s”; “prism help” lists what there is; to run it in a sandbox: "
+                              "prism run -- %s"),
+                           argv[1], argv[1]);
+      return PRISM_EXIT_FAILED;
+    }
+
+  return command->run (argc - 1, argv + 1);
+}
