@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The sandbox's control groups, by the keeper: made with their limits before a
+ * process is in them, removed when none is left. A v1 group outlives its maker, so
+ * the keeper is the one process that may not forget. */
+#include "launch-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool made[PRISM_LAUNCH_MAX_GROUPS];
+
+static void
+make_group (const struct launch_group *group, bool *is_made, int *entry)
+{
+  int dir;
+
+  if (mkdir (group->folder, 0755) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", group->folder);
+  *is_made = true;
+  dir = open (group->folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (dir < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", group->folder);
+  for (uint32_t i = 0; i < group->n_settings; i++)
+    {
+      const struct launch_setting *setting = &group->settings[i];
+      if (launch_write_file (dir, setting->file, setting->value))
+        continue;
+      if (errno == ENOENT && (setting->flags & PRISM_LAUNCH_SETTING_OPTIONAL) != 0)
+        launch_note (setting->file, "not enforced: the kernel does not offer it");
+      else
+        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s = %s", group->folder, setting->file, setting->value);
+    }
+  *entry = openat (dir, group->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (*entry < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", group->folder, group->entry);
+  close (dir);
+}
+
+void
+launch_groups_make (const struct launch_plan *plan, int entries[PRISM_LAUNCH_MAX_GROUPS])
+{
+  for (uint32_t i = 0; i < plan->n_groups; i++)
+    make_group (&plan->groups[i], &made[i], &entries[i]);
+}
+
+/* The slow way in, for a kernel that asks who writes rather than who opened: a
+ * move by pid waits for every other fork on the machine. */
+void
+launch_groups_admit (const struct launch_plan *plan, pid_t pid)
+{
+  char text[24];
+
+  snprintf (text, sizeof text, "%d", (int)pid);
+  for (uint32_t i = 0; i < plan->n_groups; i++)
+    {
+      int dir = open (plan->groups[i].folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+      if (dir < 0 || !launch_write_file (dir, "cgroup.procs", text))
+        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/cgroup.procs", plan->groups[i].folder);
+      close (dir);
+    }
+}
+
+/* Every process is reaped by now; the kernel may need a moment to see it. */
+uint32_t
+launch_groups_remove (const struct launch_plan *plan)
+{
+  const struct timespec pause = { 0, 1000 * 1000 };
+  uint32_t left = 0;
+
+  for (uint32_t i = 0; i < plan->n_groups; i++)
+    {
+      if (!made[i])
+        continue;
+      for (int tries = 0; rmdir (plan->groups[i].folder) < 0; tries++)
+        {
+          if (errno == ENOENT)
+            break;
+          if (errno != EBUSY || tries == 2000)
+            {
+              left++;
+              break;
+            }
+          nanosleep (&pause, NULL);
+        }
+      made[i] = false;
+    }
+  return left;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inner half: pid 1 of the sandbox. It starts with every capability over the
+ * new namespaces and over nothing else, builds the root, gives all of that away,
+ * and becomes the agent. The first code that is not trusted runs after that. */
+#include "launch-private.h"
+
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct launch_plan *the_plan;
+static int keeper_socket;
+
+/* One packet from the keeper: the mounts that only it could prepare, then the
+ * descriptors that admit a process to each control group. */
+static size_t
+receive (int *fds, size_t most)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int) * (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS))];
+  } control;
+  char byte;
+  struct iovec part = { &byte, 1 };
+  struct msghdr message = {
+    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  struct cmsghdr *header;
+  ssize_t n;
+  size_t count = 0;
+
+  while ((n = recvmsg (keeper_socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+    ;
+  if (n != 1)
+    _exit (1); /* the keeper is gone; nobody is left to tell */
+  header = CMSG_FIRSTHDR (&message);
+  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+    return 0;
+  count = (header->cmsg_len - CMSG_LEN (0)) / sizeof (int);
+  if (count > most)
+    _exit (1);
+  memcpy (fds, CMSG_DATA (header), count * sizeof (int));
+  return count;
+}
+
+static void
+enter_groups (const int *entries)
+{
+  bool ask = false;
+  char byte = 'm';
+
+  for (uint32_t i = 0; i < the_plan->n_groups; i++)
+    {
+      /* "0", this process by itself, moves without a wait for the whole machine. */
+      ask |= write (entries[i], "0", 1) != 1;
+      close (entries[i]);
+    }
+  if (!ask)
+    return;
+  if (send (keeper_socket, &byte, 1, MSG_NOSIGNAL) != 1 || recv (keeper_socket, &byte, 1, 0) != 1)
+    _exit (1);
+}
+
+static const int *
+shown (void)
+{
+  static int fds[PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS];
+  size_t n = receive (fds, sizeof fds / sizeof *fds);
+
+  if (n != the_plan->n_shown + the_plan->n_groups)
+    _exit (1);
+  enter_groups (fds + the_plan->n_shown);
+  return fds;
+}
+
+static void
+set_limit (int resource, rlim_t most)
+{
+  struct rlimit limit;
+
+  if (getrlimit (resource, &limit) == 0 && limit.rlim_max < most)
+    most = limit.rlim_max;
+  limit.rlim_cur = limit.rlim_max = most;
+  if (setrlimit (resource, &limit) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "resource limit %d", resource);
+}
+
+static void
+set_limits (void)
+{
+  /* One byte, not none: a core pattern that is a pipe to a program of the host is
+   * not held back by zero. */
+  set_limit (RLIMIT_CORE, 1);
+  /* Counted within the new user namespace, so for this sandbox alone. */
+  if (the_plan->processes > 0)
+    set_limit (RLIMIT_NPROC, the_plan->processes);
+}
+
+static void
+forbid_user_namespaces (void)
+{
+  if ((the_plan->flags & PRISM_LAUNCH_OFF_USERNS_LIMIT) != 0)
+    return;
+  if (!launch_write_file (AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0"))
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_user_namespaces");
+}
+
+static void
+harden (void)
+{
+  uint32_t flags = the_plan->flags;
+  int error;
+
+  if ((flags & PRISM_LAUNCH_OFF_NNP) == 0 && prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_SECCOMP, errno, "no_new_privs");
+  if ((flags & PRISM_LAUNCH_OFF_LANDLOCK) != 0)
+    launch_note ("landlock", "not enforced: switched off");
+  else if (launch_enter_scope () != 0)
+    launch_note ("landlock", "not enforced: this kernel's Landlock cannot scope signals and sockets");
+  else
+    launch_note ("landlock", "signals and abstract sockets scoped");
+  /* With a network namespace for each command the agent goes on making them, and
+   * each command loads the filter. */
+  if ((flags & (PRISM_LAUNCH_OFF_SECCOMP | PRISM_LAUNCH_NETNS_COMMAND)) == 0 && (error = launch_install_filter ()) != 0)
+    launch_fail (PRISM_LAUNCH_STAGE_SECCOMP, -error, "the system call filter");
+  if ((flags & PRISM_LAUNCH_OFF_CAPS) == 0)
+    launch_drop_capabilities (the_plan);
+  if ((flags & PRISM_LAUNCH_OFF_DUMPABLE) == 0 && prctl (PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "PR_SET_DUMPABLE");
+}
+
+void
+launch_init (const struct launch_plan *plan, int keeper)
+{
+  struct agent_options options = {
+    .control = PRISM_LAUNCH_CONTROL_FD,
+    .fds = (plan->flags & PRISM_LAUNCH_FRAMED) == 0,
+    .framed = (plan->flags & PRISM_LAUNCH_FRAMED) != 0,
+    .netns_command = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) != 0,
+    .hardened = true,
+  };
+
+  the_plan = plan;
+  keeper_socket = keeper;
+  launch_enter_ids (plan);
+  /* From here on the keeper's end is this process's end. */
+  if (prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "PR_SET_PDEATHSIG");
+  if ((plan->flags & (PRISM_LAUNCH_NETNS_COMMAND | PRISM_LAUNCH_OFF_NETNS)) == 0)
+    launch_loopback_up ();
+  if (syscall (SYS_sethostname, plan->hostname, strlen (plan->hostname)) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "sethostname");
+  launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
+  launch_root_build (plan, shown);
+  set_limits ();
+  forbid_user_namespaces ();
+  harden ();
+  launch_ready ();
+  close (keeper);
+  close (PRISM_LAUNCH_KEEPER_FD);
+  _exit (agent_run (&options));
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The launcher's own parts. The keeper (outer half) runs as the host's user or as
+ * root and never touches a byte that a sandbox wrote; the inner half runs before
+ * any code that is not trusted, with capabilities only over its own namespaces. */
+#pragma once
+
+#include "prism-launch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct launch_setting
+{
+  const char *file, *value;
+  uint32_t flags;
+};
+
+struct launch_group
+{
+  const char *folder, *entry;
+  uint32_t n_settings;
+  struct launch_setting settings[PRISM_LAUNCH_MAX_SETTINGS];
+};
+
+struct launch_step
+{
+  uint8_t kind;
+  uint32_t flags, mode;
+  uint64_t bytes, inodes;
+  const char *target, *text;
+};
+
+/* A plan that passed every check; its strings lie in the plan's bytes. */
+struct launch_plan
+{
+  uint32_t flags, uid, gid;
+  uint64_t processes;
+  const char *hostname, *start;
+  uint32_t n_groups, n_steps, n_shown;
+  struct launch_group groups[PRISM_LAUNCH_MAX_GROUPS];
+  struct prism_wire_reader steps; /* where the first step begins */
+};
+
+/* launch-plan.c: pure. False: not a plan of this version. */
+bool launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size);
+bool launch_plan_next (struct prism_wire_reader *at, struct launch_step *step);
+
+/* launch-report.c: what the host hears. */
+void launch_note (const char *key, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+void launch_ready (void);
+void launch_ended (int status, uint32_t left);
+/* Tells the host and ends this half; the keeper undoes what it made first. */
+_Noreturn void launch_fail (enum prism_launch_stage stage, int error, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+/* launch-keeper.c: ends the process, after the keeper's own clean-up if it is the keeper. */
+_Noreturn void launch_abandon (void);
+
+/* launch-sys.c: calls that the C library does not have, and small files. */
+#define LAUNCH_TREE_CLONE   1u
+#define LAUNCH_AT_RECURSIVE 0x8000
+#define LAUNCH_MOVE_FROM_FD 0x00000004u
+#define LAUNCH_MOVE_TO_FD   0x00000040u
+#define LAUNCH_ATTR_RDONLY  0x00000001u
+#define LAUNCH_ATTR_NOSUID  0x00000002u
+#define LAUNCH_ATTR_NODEV   0x00000004u
+#define LAUNCH_ATTR_NOEXEC  0x00000008u
+#define LAUNCH_ATTR_IDMAP   0x00100000u
+int launch_open_tree (int dir, const char *path, unsigned flags);
+int launch_mount_setattr (int fd, uint64_t set, uint64_t clear, bool private, int userns, bool recursive);
+int launch_move_mount (int from, int to);
+int launch_openat2 (int dir, const char *path, int flags, unsigned mode);
+int launch_fs_open (const char *type);
+int launch_fs_set (int fs, const char *key, const char *value);
+int launch_fs_mount (int fs, unsigned attributes);
+/* A detached tmpfs; -1 and errno. */
+int launch_tmpfs (uint64_t bytes, uint64_t inodes, unsigned mode, unsigned attributes);
+bool launch_write_file (int dir, const char *path, const char *text);
+
+/* launch-userns.c */
+void launch_enter_ids (const struct launch_plan *plan);
+void launch_drop_capabilities (const struct launch_plan *plan);
+int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
+
+/* launch-groups.c: by the keeper. Fills in descriptors of the files that admit a
+ * process; the folders are removed again by launch_groups_remove(). */
+void launch_groups_make (const struct launch_plan *plan, int entries[PRISM_LAUNCH_MAX_GROUPS]);
+void launch_groups_admit (const struct launch_plan *plan, pid_t pid);
+uint32_t launch_groups_remove (const struct launch_plan *plan);
+
+/* launch-shown.c: by the keeper: the mounts that need the host's capabilities. */
+void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN]);
+
+/* launch-copy.c: everything below one folder into another; 0 or -errno, and the
+ * name that failed. Owners are kept only as far as uid and gid are not -1. */
+int launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size_t failed_size);
+
+/* launch-root.c: by the inner half. shown() is called once, before the first step
+ * that needs one of them. */
+void launch_root_build (const struct launch_plan *plan, const int *(*shown) (void));
+
+/* launch-net.c */
+void launch_loopback_up (void);
+
+/* launch-seccomp.c; the public half is in agent.h. Without no_new_privs, which the
+ * caller has set or has the capability to do without. */
+void launch_select_seccomp (bool without_unix_sockets);
+int launch_install_filter (void);
+
+/* launch-landlock.c, the same */
+int launch_enter_scope (void);
+
+/* launch-init.c */
+_Noreturn void launch_init (const struct launch_plan *plan, int keeper);

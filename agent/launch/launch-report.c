@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the host hears over the keeper's socket, from both halves. Each message is
+ * one packet; a host that is gone is no error here. */
+#include "launch-private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void
+send_message (struct prism_wire_writer *w)
+{
+  if (!w->bad)
+    while (send (PRISM_LAUNCH_KEEPER_FD, w->start, (size_t)(w->at - w->start), MSG_NOSIGNAL) < 0 && errno == EINTR)
+      ;
+}
+
+/* A text that does not fit is cut, not lost. */
+static void
+put_text (struct prism_wire_writer *w, const char *format, va_list arguments)
+{
+  static char text[PRISM_LAUNCH_MAX_MESSAGE - 512];
+  vsnprintf (text, sizeof text, format, arguments);
+  prism_wire_put_str (w, text);
+}
+
+void
+launch_note (const char *key, const char *format, ...)
+{
+  uint8_t bytes[PRISM_LAUNCH_MAX_MESSAGE];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  va_list arguments;
+
+  prism_wire_put (&w, PRISM_LAUNCH_NOTE, 1);
+  prism_wire_put_str (&w, key);
+  va_start (arguments, format);
+  put_text (&w, format, arguments);
+  va_end (arguments);
+  send_message (&w);
+}
+
+void
+launch_ready (void)
+{
+  uint8_t bytes[8];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  prism_wire_put (&w, PRISM_LAUNCH_READY, 1);
+  send_message (&w);
+}
+
+void
+launch_ended (int status, uint32_t left)
+{
+  uint8_t bytes[16];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  prism_wire_put (&w, PRISM_LAUNCH_ENDED, 1);
+  prism_wire_put (&w, (uint32_t)status, 4);
+  prism_wire_put (&w, left, 4);
+  send_message (&w);
+}
+
+void
+launch_fail (enum prism_launch_stage stage, int error, const char *format, ...)
+{
+  uint8_t bytes[PRISM_LAUNCH_MAX_MESSAGE];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  va_list arguments;
+
+  prism_wire_put (&w, PRISM_LAUNCH_FAILED, 1);
+  prism_wire_put (&w, stage, 4);
+  prism_wire_put (&w, (uint32_t)error, 4);
+  va_start (arguments, format);
+  put_text (&w, format, arguments);
+  va_end (arguments);
+  send_message (&w);
+  launch_abandon ();
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Ids and capabilities. One id is mapped, 10001 inside, to an id that owns nothing
+ * outside (root) or to the caller's own (everyone else); nothing is mapped to root,
+ * inside or out. */
+#include "launch-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LAUNCH_CAP_SYS_ADMIN 21
+
+/* The first thing in the new user namespace: its creator's effective id may map
+ * itself, so no second process has to be waited for. */
+void
+launch_enter_ids (const struct launch_plan *plan)
+{
+  char line[64];
+
+  snprintf (line, sizeof line, "%u %u 1\n", PRISM_LAUNCH_ID, plan->uid);
+  if (!launch_write_file (AT_FDCWD, "/proc/self/setgroups", "deny"))
+    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/setgroups");
+  if (!launch_write_file (AT_FDCWD, "/proc/self/uid_map", line))
+    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/uid_map");
+  snprintf (line, sizeof line, "%u %u 1\n", PRISM_LAUNCH_ID, plan->gid);
+  if (!launch_write_file (AT_FDCWD, "/proc/self/gid_map", line))
+    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/gid_map");
+  if (syscall (SYS_setresgid, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID) < 0
+      || syscall (SYS_setresuid, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "setresuid");
+}
+
+static int
+set_capabilities (uint64_t mask)
+{
+  struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+  struct __user_cap_data_struct data[2] = {
+    { (uint32_t)mask, (uint32_t)mask, 0 },
+    { (uint32_t)(mask >> 32), (uint32_t)(mask >> 32), 0 },
+  };
+  return (int)syscall (SYS_capset, &header, data);
+}
+
+/* Everything goes, the bounding set too, so that no program file can give any
+ * back. With a network namespace for each command the agent keeps the one that
+ * makes them; its children lose it before they run a program. */
+void
+launch_drop_capabilities (const struct launch_plan *plan)
+{
+  bool keep = plan->flags & PRISM_LAUNCH_NETNS_COMMAND;
+
+  for (int cap = 0; cap < 64; cap++)
+    if (prctl (PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+      {
+        if (errno == EINVAL)
+          break;
+        launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "the bounding set, capability %d", cap);
+      }
+  if (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
+    launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "the ambient set");
+  if (set_capabilities (keep ? 1ull << LAUNCH_CAP_SYS_ADMIN : 0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "capset");
+}
+
+/* A user namespace that is only a table of ids, for an idmapped mount: `from` on
+ * the disk is `to` for the sandbox. It lives as long as its descriptor. */
+int
+launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid)
+{
+  char path[64], uids[64], gids[64];
+  int fd = -1, error;
+  pid_t pid = (pid_t)syscall (SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+
+  if (pid == 0)
+    {
+      prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+      for (;;)
+        pause ();
+    }
+  if (pid < 0)
+    return -1;
+  snprintf (uids, sizeof uids, "%u %u 1\n", from_uid, to_uid);
+  snprintf (gids, sizeof gids, "%u %u 1\n", from_gid, to_gid);
+  snprintf (path, sizeof path, "/proc/%d/uid_map", (int)pid);
+  if (launch_write_file (AT_FDCWD, path, uids))
+    {
+      snprintf (path, sizeof path, "/proc/%d/gid_map", (int)pid);
+      if (launch_write_file (AT_FDCWD, path, gids))
+        {
+          snprintf (path, sizeof path, "/proc/%d/ns/user", (int)pid);
+          fd = open (path, O_RDONLY | O_CLOEXEC);
+        }
+    }
+  error = errno;
+  kill (pid, SIGKILL);
+  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+  errno = error;
+  return fd;
+}

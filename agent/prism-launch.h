@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The launch plan, version 1.0: what `prism-agent --launch` is to build, and what
+ * it says about it. Written by plugins/native, carried out by launch/.
+ *
+ * The plan holds the decisions, the launcher only does as it is told: the order
+ * of the steps is the order of the mounts. It comes from the host and is trusted,
+ * but it is read as if it were not: every length, count and path has a bound, and
+ * what breaks a rule ends the start.
+ *
+ * DESCRIPTORS of `prism-agent --launch`: 3 the plan (a regular file or a memfd,
+ * read from its beginning), 4 the agent's end of the control socket, 5 the
+ * keeper's end of a SOCK_SEQPACKET pair. Numbers are little-endian; str and strv
+ * are prism-wire.h's.
+ *
+ * PLAN
+ *   u32 magic, u16 major, u16 minor, u32 flags, u32 uid, u32 gid (of the host: what
+ *   10001 inside is outside), u64 most processes by RLIMIT_NPROC (0 = keep),
+ *   str host name inside, str folder to start in (absolute, inside),
+ *   u32 groups, each: str folder to make, str "tasks" or "cgroup.procs", u32
+ *     settings, each: str file, str value, u32 flags
+ *   u32 steps, each: u8 kind, u32 flags, u32 mode, u64 bytes, u64 inodes,
+ *     str target, str text
+ *
+ * A target is relative to the new root: no "." or "..", no empty component; "" is
+ * the root itself. Links in it are never followed. Folders are made only where the
+ * launcher itself made the file system, never in what is shown of the host.
+ */
+#pragma once
+
+#include "prism-wire.h"
+
+#define PRISM_LAUNCH_MAGIC 0x4c535250u
+#define PRISM_LAUNCH_MAJOR 1
+#define PRISM_LAUNCH_MINOR 0
+
+#define PRISM_LAUNCH_PLAN_FD 3
+#define PRISM_LAUNCH_CONTROL_FD 4
+#define PRISM_LAUNCH_KEEPER_FD 5
+
+#define PRISM_LAUNCH_MAX_PLAN (1024u * 1024u)
+#define PRISM_LAUNCH_MAX_STEPS 4096u
+#define PRISM_LAUNCH_MAX_GROUPS 4u
+#define PRISM_LAUNCH_MAX_SETTINGS 8u
+#define PRISM_LAUNCH_MAX_TEXT 65536u
+#define PRISM_LAUNCH_MAX_SHOWN 16u        /* steps with PRISM_LAUNCH_BY_KEEPER */
+
+#define PRISM_LAUNCH_ID 10001u            /* user and group inside */
+
+/* Plan flags. The off-switches are for tests that prove each control: a launcher
+ * built without them refuses a plan that has one. */
+#define PRISM_LAUNCH_HOST_TREE (1u << 0)      /* network-only: the host's own tree is the root */
+#define PRISM_LAUNCH_NETNS_COMMAND (1u << 1)  /* the agent makes one network namespace for each command */
+#define PRISM_LAUNCH_NO_UNIX (1u << 2)        /* socket(AF_UNIX) is refused; stream pairs stay */
+#define PRISM_LAUNCH_PRIVILEGED (1u << 3)     /* the launcher is root: groups dropped, uid is not its own */
+#define PRISM_LAUNCH_FRAMED (1u << 4)         /* the agent passes no descriptors (tests, remote streams) */
+#define PRISM_LAUNCH_OFF_NETNS (1u << 16)
+#define PRISM_LAUNCH_OFF_PIDNS (1u << 17)
+#define PRISM_LAUNCH_OFF_CAPS (1u << 18)
+#define PRISM_LAUNCH_OFF_NNP (1u << 19)
+#define PRISM_LAUNCH_OFF_SECCOMP (1u << 20)
+#define PRISM_LAUNCH_OFF_LANDLOCK (1u << 21)
+#define PRISM_LAUNCH_OFF_USERNS_LIMIT (1u << 22)
+#define PRISM_LAUNCH_OFF_DUMPABLE (1u << 23)
+#define PRISM_LAUNCH_OFF_MASK 0x00ff0000u
+#define PRISM_LAUNCH_FLAGS 0x0000001fu
+
+#define PRISM_LAUNCH_SETTING_OPTIONAL (1u << 0)  /* where the file is not there: no failure, a note */
+
+enum prism_launch_kind
+{
+  PRISM_LAUNCH_FOLDER = 1,   /* mode */
+  PRISM_LAUNCH_FILE = 2,     /* mode; text is the content */
+  PRISM_LAUNCH_LINK = 3,     /* text is what it points to */
+  PRISM_LAUNCH_TMPFS = 4,    /* mode, bytes, inodes. The first step, with target "", makes the root */
+  PRISM_LAUNCH_BIND = 5,     /* text: host path. bytes: for COPY, the most that fits */
+  PRISM_LAUNCH_SELF = 6,     /* the target bound on itself: a mount of its own, RO or not. Text: a host path to protect, or "" */
+  PRISM_LAUNCH_PROC = 7,
+  PRISM_LAUNCH_PTS = 8,
+  PRISM_LAUNCH_DEVICE = 9,   /* text: host path; bytes: major << 32 | minor, checked */
+  PRISM_LAUNCH_HIDE = 10,    /* an empty unreadable file or folder over it; text: host path, for the note */
+  PRISM_LAUNCH_SEAL = 11,    /* the mount at target turns read-only */
+};
+
+/* Step flags. */
+#define PRISM_LAUNCH_RO (1u << 0)
+#define PRISM_LAUNCH_OPTIONAL (1u << 1)   /* BIND: no such source, no step. HIDE: no such target, a note */
+#define PRISM_LAUNCH_PARENTS (1u << 2)    /* make what is missing on the way, mount point included */
+#define PRISM_LAUNCH_NOEXEC (1u << 3)
+#define PRISM_LAUNCH_BY_KEEPER (1u << 4)  /* BIND: prepared outside, with IDMAP or COPY */
+#define PRISM_LAUNCH_IDMAP (1u << 5)      /* BIND by the keeper: the owner's ids of the source become uid and gid */
+#define PRISM_LAUNCH_COPY (1u << 6)       /* BIND: a disposable copy of at most `bytes` */
+#define PRISM_LAUNCH_NOFOLLOW (1u << 7)   /* BIND: the source's last component is no link */
+#define PRISM_LAUNCH_INSIDE (1u << 8)     /* BIND: text is a path inside, shown a second time */
+#define PRISM_LAUNCH_STEP_FLAGS 0x000001ffu
+
+/* MESSAGES on the keeper's socket, each one packet of at most
+ * PRISM_LAUNCH_MAX_MESSAGE bytes: u8 type, then
+ *   NOTE    str key, str text        evidence: what was done, or not and why
+ *   READY                            the inner half is about to become the agent
+ *   FAILED  u32 step, i32 errno, str what (a path, a file, a call)
+ *   ENDED   i32 wait status of the inner half, u32 groups that could not be removed
+ * The host says nothing: its end's EOF means kill, reap, remove, ENDED, exit. */
+#define PRISM_LAUNCH_MAX_MESSAGE 8192u
+
+enum prism_launch_message
+{
+  PRISM_LAUNCH_NOTE = 1,
+  PRISM_LAUNCH_READY = 2,
+  PRISM_LAUNCH_FAILED = 3,
+  PRISM_LAUNCH_ENDED = 4,
+};
+
+/* Where a start fails. */
+enum prism_launch_stage
+{
+  PRISM_LAUNCH_STAGE_PLAN = 1,
+  PRISM_LAUNCH_STAGE_KEEPER = 2,
+  PRISM_LAUNCH_STAGE_GROUP = 3,     /* making or filling a control group */
+  PRISM_LAUNCH_STAGE_CLONE = 4,     /* entering the namespaces */
+  PRISM_LAUNCH_STAGE_MAP = 5,       /* the user namespace's id map */
+  PRISM_LAUNCH_STAGE_IDMAP = 6,     /* an idmapped mount */
+  PRISM_LAUNCH_STAGE_OVERLAY = 7,
+  PRISM_LAUNCH_STAGE_COPY = 8,
+  PRISM_LAUNCH_STAGE_ROOT = 9,      /* the new root's own tmpfs */
+  PRISM_LAUNCH_STAGE_SOURCE = 10,   /* opening what is to be shown */
+  PRISM_LAUNCH_STAGE_TARGET = 11,   /* opening or making where it is to be seen */
+  PRISM_LAUNCH_STAGE_MOUNT = 12,
+  PRISM_LAUNCH_STAGE_PROTECT = 13,  /* a path to protect that is not there */
+  PRISM_LAUNCH_STAGE_PROC = 14,
+  PRISM_LAUNCH_STAGE_DEVICE = 15,
+  PRISM_LAUNCH_STAGE_PIVOT = 16,
+  PRISM_LAUNCH_STAGE_NET = 17,
+  PRISM_LAUNCH_STAGE_LIMIT = 18,
+  PRISM_LAUNCH_STAGE_CAPS = 19,
+  PRISM_LAUNCH_STAGE_SECCOMP = 20,
+  PRISM_LAUNCH_STAGE_SPACE = 21,    /* a copy did not fit its bound */
+};

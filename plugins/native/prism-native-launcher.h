@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* One running `prism-agent --launch`, seen from the host: the keeper's process and
+ * its socket, and the agent's connection until somebody takes it. Not thread-safe;
+ * whoever holds it ends it. */
+typedef struct _PrismNativeLauncher PrismNativeLauncher;
+
+/* What the keeper and the inner half told. */
+typedef struct
+{
+  char *key, *text;
+} PrismNativeNote;
+
+PrismNativeLauncher *prism_native_launcher_spawn (const char *agent, GBytes *plan, GError **error);
+/* The host's end of the control socket; the caller closes it. */
+int prism_native_launcher_steal_control (PrismNativeLauncher *self);
+/* Waits until the inner half is about to become the agent, or for why it is not. */
+gboolean prism_native_launcher_wait_ready (PrismNativeLauncher *self,
+                                           gint64 deadline,
+                                           GCancellable *cancellable,
+                                           GError **error);
+/* What was noted so far under @key, or NULL. */
+const char *prism_native_launcher_get_note (PrismNativeLauncher *self, const char *key);
+GPtrArray *prism_native_launcher_get_notes (PrismNativeLauncher *self);
+/* The keeper's process; for tests and evidence. */
+GPid prism_native_launcher_get_pid (PrismNativeLauncher *self);
+/* Ends everything inside and waits until nothing is left; idempotent. */
+gboolean prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error);
+void prism_native_launcher_free (PrismNativeLauncher *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismNativeLauncher, prism_native_launcher_free)
+
+G_END_DECLS

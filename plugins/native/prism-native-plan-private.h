@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-launch.h"
+#include "prism-native-plan.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  struct prism_wire_writer writer;
+  guint n;
+} PrismNativeSteps;
+
+void prism_native_step (PrismNativeSteps *steps,
+                        guint8 kind,
+                        guint32 flags,
+                        guint32 mode,
+                        guint64 bytes,
+                        guint64 inodes,
+                        const char *target,
+                        const char *text);
+
+/* prism-native-system.c: what every confined sandbox has, up to the workspace. */
+void prism_native_plan_write_system (const PrismNativeAsked *asked, PrismNativeSteps *steps);
+
+G_END_DECLS

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From what was asked to the launcher's steps. Pure: what is known about the
+ * machine and about the paths comes in, bytes or a GError come out. */
+#pragma once
+
+#include <gio/gio.h>
+#include <libprism/prism.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  PRISM_NATIVE_ISOLATION_CONFINED,
+  PRISM_NATIVE_ISOLATION_NETWORK_ONLY,
+} PrismNativeIsolation;
+
+typedef enum
+{
+  PRISM_NATIVE_NETNS_SANDBOX,
+  PRISM_NATIVE_NETNS_COMMAND,
+} PrismNativeNetns;
+
+typedef enum
+{
+  PRISM_NATIVE_UNIX_SOCKETS_DENY,
+  PRISM_NATIVE_UNIX_SOCKETS_ALLOW,
+} PrismNativeUnixSockets;
+
+typedef enum
+{
+  PRISM_NATIVE_KIND_MISSING,
+  PRISM_NATIVE_KIND_FOLDER,
+  PRISM_NATIVE_KIND_FILE,
+} PrismNativeKind;
+
+/* A piece of the host's system that every confined sandbox has: shown read-only
+ * (text NULL), or made anew as a link or as a small file. */
+typedef enum
+{
+  PRISM_NATIVE_PIECE_SHOWN,
+  PRISM_NATIVE_PIECE_SHOWN_FILE,
+  PRISM_NATIVE_PIECE_LINK,
+  PRISM_NATIVE_PIECE_CONTENT,
+} PrismNativePieceKind;
+
+typedef struct
+{
+  PrismNativePieceKind kind;
+  char *path; /* absolute */
+  char *text;
+} PrismNativePiece;
+
+/* What the plan needs to know of the machine. */
+typedef struct
+{
+  gboolean root;
+  guint32 uid, gid;  /* who 10001 is outside */
+  GPtrArray *pieces; /* of PrismNativePiece, parents first */
+} PrismNativeHost;
+
+/* A path whose links are resolved, and what lies there. */
+typedef struct
+{
+  const char *path;
+  PrismNativeKind kind;
+} PrismNativePath;
+
+typedef struct
+{
+  PrismNativePath source;
+  const char *destination;
+  gboolean writable;
+} PrismNativeShown;
+
+typedef struct
+{
+  const char *folder, *entry;
+  struct
+  {
+    const char *file, *value;
+    gboolean optional;
+  } settings[8];
+  guint n_settings;
+} PrismNativeGroup;
+
+typedef struct
+{
+  const PrismNativeHost *host;
+  PrismNativeIsolation isolation;
+  PrismNativeNetns netns;
+  PrismNativeUnixSockets unix_sockets;
+  gboolean framed;
+  guint32 off_switches;
+  const char *hostname;
+
+  PrismNativePath workspace; /* path NULL: none, an empty folder takes its place */
+  PrismWorkspaceMode workspace_mode;
+  const char *sandbox_path;
+  const PrismNativeShown *mounts;
+  guint n_mounts;
+  const PrismNativePath *hide;
+  guint n_hide;
+  const PrismNativePath *protect;
+  guint n_protect;
+
+  guint64 tmp_bytes, workspace_bytes;
+  guint64 processes; /* by resource limit; 0 = not by this */
+  const PrismNativeGroup *groups;
+  guint n_groups;
+} PrismNativeAsked;
+
+GBytes *prism_native_plan_write (const PrismNativeAsked *asked, GError **error);
+
+G_END_DECLS
