@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-address-class.h"
 #include "prism-agent-sandbox.h"
 #include "prism-backend.h"
 #include "prism-bounds.h"
 #include "prism-capabilities.h"
 #include "prism-command.h"
+#include "prism-egress-error.h"
+#include "prism-egress-policy.h"
+#include "prism-egress-rule.h"
 #include "prism-enum-types.h"
 #include "prism-enums.h"
 #include "prism-error.h"

@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 typedef struct _PrismBackend PrismBackend;
 typedef struct _PrismCapabilities PrismCapabilities;
 typedef struct _PrismCommand PrismCommand;
+typedef struct _PrismEgressPolicy PrismEgressPolicy;
+typedef struct _PrismEgressRule PrismEgressRule;
 typedef struct _PrismFileEntry PrismFileEntry;
 typedef struct _PrismHealthCheck PrismHealthCheck;
 typedef struct _PrismHealthReport PrismHealthReport;
