@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from tap import BUILD, ROOT, files, read, run
+from tap import BUILD, files, installed_headers, public_headers, read, run
 
 LIBRARY = os.path.join(BUILD, 'libprism', 'libprism-1.so.0')
 GLIB = {'glib-2.0', 'gobject-2.0', 'gio-2.0', 'gmodule-2.0', 'json-glib-1.0'}
@@ -35,10 +35,6 @@ def modules():
 
 def plugins():
     return [p for p in glob.glob(os.path.join(BUILD, 'plugins', '*', '*.so'))]
-
-
-def public_headers():
-    return [h for h in files('.h', under='libprism') if not h.endswith('-private.h') and '/modules/' not in h]
 
 
 def declared():
@@ -117,20 +113,17 @@ def documented():
 def headers_alone():
     """each public header compiles alone, in C and in C++"""
     flags = output('pkg-config', '--cflags', 'gio-unix-2.0', 'json-glib-1.0').split()
-    flags += [f'-I{BUILD}/libprism', f'-I{ROOT}']
-    flags += [f'-I{folder}' for folder in sorted(glob.glob(os.path.join(ROOT, 'libprism', '*/')))]
 
     def compile_one(job):
         compiler, language, header = job
-        with tempfile.NamedTemporaryFile('w', suffix='.' + language) as source:
-            source.write('#include "%s"\n' % (header if header == 'libprism/prism.h' else os.path.basename(header)))
-            source.flush()
-            done = subprocess.run([compiler, '-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-parameter', *flags,
-                                   source.name], capture_output=True, text=True)
+        source = f'#include <libprism/{os.path.basename(header)}>\n'
+        done = subprocess.run([compiler, '-x', language, '-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-parameter',
+                               *flags, '-'], input=source, capture_output=True, text=True)
         return f'{header} in {language}: {done.stderr.splitlines()[0]}' if done.returncode else None
 
-    jobs = [(compiler, language, header) for header in public_headers() for compiler, language in (('gcc', 'c'), ('g++', 'cc'))]
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        flags.append(installed_headers(folder))
+        jobs = [(*compiler, header) for header in public_headers() for compiler in (('gcc', 'c'), ('g++', 'c++'))]
         yield from (problem for problem in pool.map(compile_one, jobs) if problem)
 
 

@@ -27,6 +27,20 @@ def read(name):
         return file.read()
 
 
+def public_headers():
+    return [h for h in files('.h', under='libprism') if not h.endswith('-private.h') and '/modules/' not in h]
+
+
+def installed_headers(folder):
+    """Flat, as they are installed: what a user's compiler sees."""
+    flat = os.path.join(folder, 'libprism')
+    os.mkdir(flat)
+    made = [os.path.join(BUILD, 'libprism', n) for n in ('prism-version.h', 'prism-enum-types.h')]
+    for path in [os.path.join(ROOT, h) for h in public_headers()] + made:
+        os.symlink(path, os.path.join(flat, os.path.basename(path)))
+    return f'-I{folder}'
+
+
 def code_only(text):
     """Without comments and string contents; line numbers stay."""
     blank = lambda m: re.sub(r'[^\n]', ' ', m.group(0))

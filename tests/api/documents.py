@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the documents say is true: their programs build and run, their links lead
+somewhere, and every variable that is read is listed."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from tap import BUILD, ROOT, files, installed_headers, read, run
+
+BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.M | re.S)
+
+
+def documents():
+    return [n for n in files('.md') if n.startswith('docs/') or '/' not in n]
+
+
+def blocks(language):
+    for name in documents():
+        for number, (kind, text) in enumerate(BLOCK.findall(read(name)), 1):
+            if kind == language:
+                yield f'{name}, block {number}', text
+
+
+def flags(folder):
+    package = ['gio-unix-2.0', 'json-glib-1.0']
+    found = subprocess.run(['pkg-config', '--cflags', '--libs', *package], check=True, capture_output=True, text=True).stdout.split()
+    return [installed_headers(folder), f'-L{BUILD}/libprism', '-lprism-1'] + found
+
+
+def c_programs():
+    """the C programs of the documents build without a warning, and run"""
+    for where, text in blocks('c'):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, 'example.c'), os.path.join(folder, 'example')
+            with open(source, 'w') as file:
+                file.write(text)
+            how = [] if re.search(r'^main \(', text, re.M) else ['-shared', '-fPIC']
+            done = subprocess.run(['gcc', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror', *how, '-o', program, source, *flags(folder)],
+                                  capture_output=True, text=True)
+            if done.returncode:
+                yield f'{where}: {done.stderr}'
+            elif not how:
+                yield from complaints(where, [program], folder)
+
+
+def python_programs():
+    """the Python programs of the documents run"""
+    for where, text in blocks('python'):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from complaints(where, ['/usr/bin/python3', '-c', text], folder)
+
+
+def complaints(where, argv, folder):
+    os.mkdir(os.path.join(folder, 'work'))
+    done = subprocess.run(argv, cwd=os.path.join(folder, 'work'), capture_output=True, text=True, timeout=60)
+    if done.returncode or done.stderr:
+        yield f'{where}: exit status {done.returncode}: {done.stderr.strip() or done.stdout.strip()}'
+
+
+def links():
+    """links between the documents lead somewhere"""
+    for name in documents():
+        for target in re.findall(r'\]\(([^)#:\s]+)(?:#[^)]*)?\)', read(name)):
+            if not os.path.exists(os.path.join(ROOT, os.path.dirname(name), target)):
+                yield f'{name}: {target}'
+
+
+def variables():
+    """docs/environment.md lists every variable that is read"""
+    listed = read('docs/environment.md')
+    for name in files('.c', '.py') + ['dev']:
+        if name == 'tests/api/documents.py' or '/seeds/' in name:
+            continue
+        for variable in re.findall(r'(?:getenv \(|environ\[|environ\.get\(|\$\{)["\']?(PRISM_\w+)', read(name)):
+            if f'`{variable}`' not in listed:
+                yield f'{variable} ({name})'
+
+
+if __name__ == '__main__':
+    sys.exit(run([c_programs, python_programs, links, variables]))
