@@ -2,13 +2,13 @@
 /* What a plug-in says about itself in the keyfile NAME.plugin beside its module:
  *
  *   [Plugin]
- *   Name=docker              as in the file's own name
- *   Module=docker.so         a file in the same folder
+ *   Name=example             as in the file's own name
+ *   Module=example.so        a file in the same folder
  *   ABI=1.0
  *   Version=0.1.0
  *   Licence=LGPL-2.1-or-later
  *   Description=…            one line
- *   Backends=docker;         what its load function adds, no more and no less
+ *   Backends=example;        what its load function adds, no more and no less
  *
  * Parsing is a pure function over bytes. Nothing of it is trusted beyond what
  * the caller checked of the file; every length is bounded and every value is

@@ -45,6 +45,20 @@ def c_programs():
                 yield from complaints(where, [program], folder)
 
 
+def plugin():
+    """the plug-in of docs/writing-a-plugin.md builds, loads and is inspected"""
+    name = 'docs/writing-a-plugin.md'
+    parts = {kind: text for kind, text in BLOCK.findall(read(name)) if kind in ('ini', 'c')}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        for leaf, kind in (('example.plugin', 'ini'), ('example.c', 'c')):
+            with open(os.path.join(folder, leaf), 'w') as file:
+                file.write(parts[kind])
+        subprocess.run(['gcc', '-shared', '-fPIC', '-fvisibility=hidden', '-o', os.path.join(folder, 'example.so'),
+                        os.path.join(folder, 'example.c'), *flags(folder)], check=True)
+        yield from complaints(name, [os.environ['PRISM_COMMAND'], 'inspect', 'example'], folder, PRISM_PLUGIN_PATH=folder)
+
+
 def python_programs():
     """the Python programs of the documents run"""
     for where, text in blocks('python'):
@@ -52,9 +66,10 @@ def python_programs():
             yield from complaints(where, ['/usr/bin/python3', '-c', text], folder)
 
 
-def complaints(where, argv, folder):
+def complaints(where, argv, folder, **environment):
     os.mkdir(os.path.join(folder, 'work'))
-    done = subprocess.run(argv, cwd=os.path.join(folder, 'work'), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, cwd=os.path.join(folder, 'work'), capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, **environment))
     if done.returncode or done.stderr:
         yield f'{where}: exit status {done.returncode}: {done.stderr.strip() or done.stdout.strip()}'
 
@@ -79,4 +94,4 @@ def variables():
 
 
 if __name__ == '__main__':
-    sys.exit(run([c_programs, python_programs, links, variables]))
+    sys.exit(run([c_programs, plugin, python_programs, links, variables]))
