@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# Every script starts here: the first thing that fails is named.
+set -euo pipefail
+trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
+scripts=$(dirname "$(realpath "$0")")
+export scripts
+mkdir -p "here-$(basename "$0" .sh)"
+cd "here-$(basename "$0" .sh)"
