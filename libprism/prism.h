@@ -23,6 +23,7 @@
 #include "prism-operations.h"
 #include "prism-plugin-info.h"
 #include "prism-process.h"
+#include "prism-redactor.h"
 #include "prism-registry.h"
 #include "prism-result.h"
 #include "prism-sandbox-error.h"

@@ -34,7 +34,7 @@ prism_range_report (const GString *offenders, GError **error)
 }
 
 /**
- * prism_param_spec_set_bounds: (skip)
+ * prism_param_spec_set_bounds:
  * @pspec: a gint64 property's spec that itself accepts every gint64
  * @profile: the profile in which they hold
  * @default_value: what it is when nobody sets it

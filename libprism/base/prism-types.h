@@ -24,6 +24,7 @@ typedef struct _PrismMount PrismMount;
 typedef struct _PrismOperation PrismOperation;
 typedef struct _PrismPluginInfo PrismPluginInfo;
 typedef struct _PrismProcess PrismProcess;
+typedef struct _PrismRedactor PrismRedactor;
 typedef struct _PrismRegistry PrismRegistry;
 typedef struct _PrismResult PrismResult;
 typedef struct _PrismSandbox PrismSandbox;
