@@ -15,9 +15,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SMALL (16u * 1024u)
+#define SMALL   (16u * 1024u)
 #define RECEIVE (PRISM_WIRE_HEADER + PRISM_WIRE_MAX_PAYLOAD + SMALL)
-#define HELD 8u /* descriptors that no frame has claimed yet */
+#define HELD    8u /* descriptors that no frame has claimed yet */
 
 struct node
 {
@@ -120,7 +120,7 @@ put (const struct iovec *vectors, size_t count, int fd)
     char bytes[CMSG_SPACE (sizeof (int))];
     struct cmsghdr align;
   } control;
-  struct msghdr message = { .msg_iov = (struct iovec *) vectors, .msg_iovlen = count };
+  struct msghdr message = { .msg_iov = (struct iovec *)vectors, .msg_iovlen = count };
   ssize_t n;
 
   if (fd >= 0)
@@ -137,7 +137,7 @@ put (const struct iovec *vectors, size_t count, int fd)
     }
   do
     n = channel.socket ? sendmsg (channel.out, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
-                       : writev (channel.out, vectors, (int) count);
+                       : writev (channel.out, vectors, (int)count);
   while (n < 0 && errno == EINTR);
   if (n < 0)
     return errno == EAGAIN ? 0 : -1;
@@ -188,7 +188,7 @@ queue (const struct iovec *vectors, size_t count, size_t skip, int fd)
   for (size_t i = 0, at = 0; i < count; i++)
     {
       size_t from = skip < vectors[i].iov_len ? skip : vectors[i].iov_len;
-      memcpy (node->bytes + at, (const uint8_t *) vectors[i].iov_base + from, vectors[i].iov_len - from);
+      memcpy (node->bytes + at, (const uint8_t *)vectors[i].iov_base + from, vectors[i].iov_len - from);
       at += vectors[i].iov_len - from;
       skip -= from;
     }
@@ -201,7 +201,7 @@ void
 agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size_t size, int fd)
 {
   uint8_t header[PRISM_WIRE_HEADER];
-  struct iovec vectors[2] = { { header, sizeof header }, { (void *) payload, size } };
+  struct iovec vectors[2] = { { header, sizeof header }, { (void *)payload, size } };
   ssize_t sent = 0;
 
   if (channel.out < 0 || agent.over)
@@ -209,7 +209,7 @@ agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size
       agent_close (&fd);
       return;
     }
-  prism_wire_put_header (header, (uint32_t) size, type, fd >= 0, flags, id);
+  prism_wire_put_header (header, (uint32_t)size, type, fd >= 0, flags, id);
   if (channel.first == NULL)
     sent = put (vectors, size > 0 ? 2 : 1, fd);
   if (sent > 0)
@@ -219,8 +219,8 @@ agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size
       agent_close (&fd);
       lost ();
     }
-  else if ((size_t) sent < sizeof header + size)
-    queue (vectors, 2, (size_t) sent, fd);
+  else if ((size_t)sent < sizeof header + size)
+    queue (vectors, 2, (size_t)sent, fd);
 }
 
 static void
@@ -237,8 +237,8 @@ flush (void)
       if (n <= 0)
         return;
       agent_close (&node->fd);
-      node->at += (size_t) n;
-      channel.queued -= (size_t) n;
+      node->at += (size_t)n;
+      channel.queued -= (size_t)n;
       if (node->at < node->size)
         return;
       channel.first = node->next;
@@ -260,20 +260,20 @@ agent_send_error (uint32_t id, enum prism_wire_error code, int error_number, con
   vsnprintf (text, sizeof text, format, arguments);
   va_end (arguments);
   prism_wire_put (&w, code, 4);
-  prism_wire_put (&w, (uint32_t) error_number, 4);
+  prism_wire_put (&w, (uint32_t)error_number, 4);
   prism_wire_put_str (&w, text);
-  agent_send (PRISM_WIRE_ERROR, 0, id, payload, (size_t) (w.at - w.start), -1);
+  agent_send (PRISM_WIRE_ERROR, 0, id, payload, (size_t)(w.at - w.start), -1);
 }
 
 void
-agent_send_done (uint32_t id, uint64_t entries, uint64_t bytes, int fd)
+agent_send_done (uint32_t id, uint64_t entries, uint64_t bytes)
 {
   uint8_t payload[16];
   struct prism_wire_writer w = prism_wire_write_to (payload, sizeof payload);
 
   prism_wire_put (&w, entries, 8);
   prism_wire_put (&w, bytes, 8);
-  agent_send (PRISM_WIRE_DONE, 0, id, payload, sizeof payload, fd);
+  agent_send (PRISM_WIRE_DONE, 0, id, payload, sizeof payload, -1);
 }
 
 void
@@ -359,14 +359,16 @@ receive (size_t room)
     struct cmsghdr align;
   } control;
   struct iovec vector = { channel.received + channel.have, room };
-  struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.bytes };
+  struct msghdr message = {
+    .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.bytes
+  };
   ssize_t n;
 
   do
     n = channel.socket ? recvmsg (channel.in, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)
                        : read (channel.in, vector.iov_base, room);
   while (n < 0 && errno == EINTR);
-  if (n > 0 && channel.socket && !hold (&message, channel.position + channel.have + (size_t) n))
+  if (n > 0 && channel.socket && !hold (&message, channel.position + channel.have + (size_t)n))
     {
       agent_violation ("more descriptors than a frame can have");
       return -1;
@@ -462,7 +464,7 @@ ready (void *data, short events)
       agent_channel_close ();
       return;
     }
-  channel.have += (size_t) n;
+  channel.have += (size_t)n;
   if (channel.have > SMALL)
     channel.large = true;
   handle_all ();
@@ -476,7 +478,7 @@ agent_channel_watch (void)
   if (channel.in < 0)
     return;
   if (channel.in == channel.out || channel.first == NULL)
-    agent_watch (channel.in, (short) (events | (channel.first != NULL ? POLLOUT : 0)), ready, NULL);
+    agent_watch (channel.in, (short)(events | (channel.first != NULL ? POLLOUT : 0)), ready, NULL);
   else
     {
       agent_watch (channel.in, events, ready, NULL);

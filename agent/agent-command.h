@@ -23,8 +23,8 @@ struct agent_command
 
   bool framed, pty, keep, tells, input;
   bool started, main_done, tree_done;
-  bool known;                      /* how the command itself ended */
-  bool cancelled, limited, lost;   /* lost: its shim was killed from inside */
+  bool known;                    /* how the command itself ended */
+  bool cancelled, limited, lost; /* lost: its shim was killed from inside */
   bool told_exited, told_more, over;
 
   struct agent_start start;
@@ -34,8 +34,8 @@ struct agent_command
   int terminal; /* N of /dev/pts/N */
 
   struct agent_source source[2]; /* OUT, ERR */
-  bool drained[2];      /* after the command ended: all that it wrote was read */
-  uint64_t draining[2]; /* how much of what comes then can be its own */
+  bool drained[2];               /* after the command ended: all that it wrote was read */
+  uint64_t draining[2];          /* how much of what comes then can be its own */
   uint64_t bytes[2];
   struct agent_sink in;
   uint64_t most_bytes;

@@ -16,8 +16,7 @@
 void
 agent_listen (const struct agent_request *q)
 {
-  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons ((uint16_t) q->number) };
-  socklen_t size = sizeof address;
+  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)q->number) };
   int one = 1, fd;
 
   if (!agent_channel_passes_fds ())
@@ -28,8 +27,7 @@ agent_listen (const struct agent_request *q)
   address.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
   fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0 || setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0
-      || bind (fd, (struct sockaddr *) &address, sizeof address) != 0 || listen (fd, BACKLOG) != 0
-      || getsockname (fd, (struct sockaddr *) &address, &size) != 0)
+      || bind (fd, (struct sockaddr *)&address, sizeof address) != 0 || listen (fd, BACKLOG) != 0)
     {
       int error = errno;
       agent_close (&fd);
@@ -37,5 +35,5 @@ agent_listen (const struct agent_request *q)
                         "127.0.0.1:%u cannot be listened on: %s", q->number, strerror (error));
       return;
     }
-  agent_send_done (q->header.id, ntohs (address.sin_port), 0, fd);
+  agent_send (PRISM_WIRE_DONE, 0, q->header.id, NULL, 0, fd);
 }

@@ -82,22 +82,25 @@ send_exited (struct agent_command *command)
                   1);
   prism_wire_put (&w,
                   !command->known ? 0
-                  : signalled     ? (uint32_t) WTERMSIG (command->status)
-                                  : (uint32_t) WEXITSTATUS (command->status),
+                  : signalled     ? (uint32_t)WTERMSIG (command->status)
+                                  : (uint32_t)WEXITSTATUS (command->status),
                   4);
   prism_wire_put (&w, flags, 4);
-  prism_wire_put (&w, (uint64_t) u->ru_utime.tv_sec * 1000000 + (uint64_t) u->ru_utime.tv_usec, 8);
-  prism_wire_put (&w, (uint64_t) u->ru_stime.tv_sec * 1000000 + (uint64_t) u->ru_stime.tv_usec, 8);
-  prism_wire_put (&w, (uint64_t) u->ru_maxrss, 8);
+  prism_wire_put (&w, (uint64_t)u->ru_utime.tv_sec * 1000000 + (uint64_t)u->ru_utime.tv_usec, 8);
+  prism_wire_put (&w, (uint64_t)u->ru_stime.tv_sec * 1000000 + (uint64_t)u->ru_stime.tv_usec, 8);
+  prism_wire_put (&w, (uint64_t)u->ru_maxrss, 8);
   prism_wire_put (&w, command->bytes[0], 8);
   prism_wire_put (&w, command->bytes[1], 8);
-  agent_send (PRISM_WIRE_EXITED, 0, command->id, payload, (size_t) (w.at - w.start), -1);
+  agent_send (PRISM_WIRE_EXITED, 0, command->id, payload, (size_t)(w.at - w.start), -1);
 }
 
 void
 agent_command_settle (struct agent_command *command)
 {
   if (command->over || !command->main_done)
+    return;
+  /* Being swept: what is told is then the end of all of it. */
+  if (command->shim == NULL && !command->tree_done)
     return;
   agent_command_pump (command);
   if (command->id != 0 && !command->told_exited)
@@ -210,7 +213,7 @@ started (struct agent_command *command)
   if (command->tells)
     {
       int master = command->pty && !command->framed ? command->master : -1;
-      prism_wire_put (&w, (uint32_t) command->main, 4);
+      prism_wire_put (&w, (uint32_t)command->main, 4);
       agent_send (PRISM_WIRE_STARTED, 0, command->id, payload, sizeof payload, master);
       if (master >= 0)
         command->master = -1;
@@ -244,14 +247,15 @@ agent_exec (const struct agent_request *q, int *fds)
   command->id = q->header.id;
   command->pty = (q->exec.flags & PRISM_WIRE_EXEC_PTY) != 0;
   command->keep = (q->exec.flags & PRISM_WIRE_EXEC_KEEP) != 0;
-  command->framed = command->keep || (q->exec.flags & PRISM_WIRE_EXEC_FRAMED) != 0
-                    || (command->pty && !agent_channel_passes_fds ());
+  command->framed =
+      command->keep || (q->exec.flags & PRISM_WIRE_EXEC_FRAMED) != 0 || (command->pty && !agent_channel_passes_fds ());
   command->tells = command->pty || (q->exec.flags & PRISM_WIRE_EXEC_STARTED) != 0;
   command->most_bytes = q->exec.most_bytes;
   command->given[0] = command->given[1] = command->given[2] = command->master = command->in.fd = -1;
   for (int i = 0; i < 2; i++)
-    command->source[i]
-        = (struct agent_source){ .fd = -1, .type = i == 0 ? PRISM_WIRE_OUT : PRISM_WIRE_ERR, .credit = PRISM_WIRE_WINDOW };
+    command->source[i] = (struct agent_source){ .fd = -1,
+                                                .type = i == 0 ? PRISM_WIRE_OUT : PRISM_WIRE_ERR,
+                                                .credit = PRISM_WIRE_WINDOW };
   command->next = agent_commands;
   agent_commands = command;
   if ((command->keep && !agent_command_keep (command, q)) || !agent_command_prepare (command, q, fds))
@@ -440,7 +444,7 @@ take_input (struct agent_command *command, const struct agent_request *q)
     return; /* it has no stdin of frames */
   if (q->header.type == PRISM_WIRE_IN_EOF)
     agent_sink_end (&command->in);
-  else if (!agent_sink_push (&command->in, command->id, q->bytes.at, q->bytes.size))
+  else if (!agent_sink_push (&command->in, command->told_exited ? 0 : command->id, q->bytes.at, q->bytes.size))
     agent_violation ("more input than it had credit for");
 }
 
@@ -454,7 +458,7 @@ agent_command_request (const struct agent_request *q)
   switch (q->header.type)
     {
     case PRISM_WIRE_SIGNAL:
-      send_signal (command, (int) q->number);
+      send_signal (command, (int)q->number);
       break;
     case PRISM_WIRE_CANCEL:
       cancel (command, q->number);
@@ -485,7 +489,7 @@ sink_ready (void *data, short events)
 {
   struct agent_command *command = data;
   if (!command->over)
-    agent_sink_flush (&command->in, command->id);
+    agent_sink_flush (&command->in, command->told_exited ? 0 : command->id);
 }
 
 void

@@ -55,7 +55,7 @@ agent_clock (void)
 {
   struct timespec t;
   clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 void
@@ -68,7 +68,7 @@ agent_violation (const char *what)
 void
 agent_random (void *bytes, size_t size)
 {
-  if (getrandom (bytes, size, 0) != (ssize_t) size)
+  if (getrandom (bytes, size, 0) != (ssize_t)size)
     _exit (71);
 }
 
@@ -151,7 +151,8 @@ set_up (const struct agent_request *q)
   agent.settings.data_bytes = q->setup.data_bytes;
   agent.settings.log_bytes = q->setup.log_bytes;
   agent.settings.commands = q->setup.commands;
-  agent.wall = q->setup.wall_ms != 0 && q->setup.wall_ms < AGENT_NEVER - agent.now ? agent.now + q->setup.wall_ms : AGENT_NEVER;
+  agent.wall =
+      q->setup.wall_ms != 0 && q->setup.wall_ms < AGENT_NEVER - agent.now ? agent.now + q->setup.wall_ms : AGENT_NEVER;
   agent.settings.ready = true;
 }
 
@@ -241,7 +242,7 @@ say_hello (void)
   prism_wire_put (&w, getuid (), 4);
   prism_wire_put (&w, getgid (), 4);
   prism_wire_put (&w, agent_kept_count (), 4);
-  agent_send (PRISM_WIRE_HELLO, 0, 0, payload, (size_t) (w.at - w.start), -1);
+  agent_send (PRISM_WIRE_HELLO, 0, 0, payload, (size_t)(w.at - w.start), -1);
 }
 
 void
@@ -353,7 +354,7 @@ signalled (void *data, short events)
 {
   struct signalfd_siginfo info;
 
-  while (read (agent.signals, &info, sizeof info) == (ssize_t) sizeof info)
+  while (read (agent.signals, &info, sizeof info) == (ssize_t)sizeof info)
     /* From outside the pid namespace only: a command inside may not end the sandbox. */
     if (info.ssi_signo == SIGTERM && agent.init && info.ssi_code == SI_USER && info.ssi_pid == 0)
       agent.over = true;
@@ -407,7 +408,7 @@ turn (void)
   agent_files_watch ();
   rest ();
   if (wake_at > agent.now && wake_at != AGENT_NEVER)
-    wait = (struct timespec){ (time_t) ((wake_at - agent.now) / 1000), (long) ((wake_at - agent.now) % 1000) * 1000000 };
+    wait = (struct timespec){ (time_t)((wake_at - agent.now) / 1000), (long)((wake_at - agent.now) % 1000) * 1000000 };
 
   n = ppoll (watched, watch_count, wake_at == AGENT_NEVER ? NULL : &wait, NULL);
   agent.now = agent_clock ();

@@ -27,9 +27,9 @@ parse_fd (const char *text)
 {
   char *end = NULL;
   long fd = strtol (text, &end, 10);
-  if (*text < '0' || *text > '9' || *end != 0 || fd > INT_MAX || fcntl ((int) fd, F_GETFD) < 0)
+  if (*text < '0' || *text > '9' || *end != 0 || fd > INT_MAX || fcntl ((int)fd, F_GETFD) < 0)
     return -1;
-  return (int) fd;
+  return (int)fd;
 }
 
 static bool

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READS 8u                /* of one stream in one turn */
+#define READS          8u /* of one stream in one turn */
 #define TERMINAL_HOLDS (64u * 1024u)
-#define LEAST_LOG (4u * 1024u)
-#define USUAL_LOG (1024u * 1024u)
+#define LEAST_LOG      (4u * 1024u)
+#define USUAL_LOG      (1024u * 1024u)
 
 /* --- logs ------------------------------------------------------------------------------ */
 
@@ -134,7 +134,7 @@ pump (struct agent_command *command, int i)
       agent.scratch_used = true;
       if (n > 0)
         {
-          take (command, i, (size_t) n);
+          take (command, i, (size_t)n);
           continue;
         }
       if (n < 0 && errno == EINTR)
@@ -165,7 +165,7 @@ agent_command_drain (struct agent_command *command)
   for (int i = 0; i < 2; i++)
     {
       int size = command->source[i].fd >= 0 ? fcntl (command->source[i].fd, F_GETPIPE_SZ) : 0;
-      command->draining[i] = size > 0 ? (uint64_t) size : TERMINAL_HOLDS;
+      command->draining[i] = size > 0 ? (uint64_t)size : TERMINAL_HOLDS;
     }
 }
 

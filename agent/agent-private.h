@@ -11,14 +11,14 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define AGENT_BULK (64u * 1024u)         /* bytes of one read of a stream */
-#define AGENT_QUEUE_LOW AGENT_BULK       /* nothing more is read for the host while more than this waits for it */
-#define AGENT_QUEUE_HIGH (256u * 1024u)  /* the host's requests wait while more than this does */
+#define AGENT_BULK        (64u * 1024u)  /* bytes of one read of a stream */
+#define AGENT_QUEUE_LOW   AGENT_BULK     /* nothing more is read for the host while more than this waits for it */
+#define AGENT_QUEUE_HIGH  (256u * 1024u) /* the host's requests wait while more than this does */
 #define AGENT_MAX_WORKERS 8u             /* at once; more wait their turn */
-#define AGENT_MAX_KEPT 256u              /* kept processes, ended ones too */
-#define AGENT_MAX_LOG (64u * 1024u * 1024u)
-#define AGENT_MAX_DEPTH 256u             /* folders in folders */
-#define AGENT_NEVER UINT64_MAX
+#define AGENT_MAX_KEPT    256u           /* kept processes, ended ones too */
+#define AGENT_MAX_LOG     (64u * 1024u * 1024u)
+#define AGENT_MAX_DEPTH   256u /* folders in folders */
+#define AGENT_NEVER       UINT64_MAX
 
 /* --- loop ------------------------------------------------------------------- */
 
@@ -36,12 +36,12 @@ struct agent
 {
   struct agent_options options;
   struct agent_settings settings;
-  bool init;       /* pid 1 of its pid namespace */
-  bool over;       /* leave the loop: end everything */
-  int notify;      /* eventfd: a shim has news */
-  int signals;     /* signalfd */
-  uint64_t now;    /* ms, as of this turn of the loop */
-  uint64_t wall;   /* when it is over */
+  bool init;     /* pid 1 of its pid namespace */
+  bool over;     /* leave the loop: end everything */
+  int notify;    /* eventfd: a shim has news */
+  int signals;   /* signalfd */
+  uint64_t now;  /* ms, as of this turn of the loop */
+  uint64_t wall; /* when it is over */
   uint8_t boot[16];
   uint8_t *scratch; /* AGENT_BULK bytes, contents good for nobody after a call */
   bool scratch_used;
@@ -77,7 +77,7 @@ void agent_channel_trim (void);
 void agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size_t size, int fd);
 void agent_send_error (uint32_t id, enum prism_wire_error code, int error_number, const char *format, ...)
     __attribute__ ((format (printf, 4, 5)));
-void agent_send_done (uint32_t id, uint64_t entries, uint64_t bytes, int fd);
+void agent_send_done (uint32_t id, uint64_t entries, uint64_t bytes);
 void agent_send_credit (uint32_t id, uint8_t stream, uint32_t bytes);
 enum prism_wire_error agent_error_of (int error_number);
 
@@ -90,8 +90,8 @@ void agent_dispatch (const struct agent_request *request, const uint8_t *payload
 /* Towards the host, by credit. */
 struct agent_source
 {
-  int fd;         /* -1: at its end */
-  uint8_t type;   /* PRISM_WIRE_OUT, _ERR or _DATA */
+  int fd;       /* -1: at its end */
+  uint8_t type; /* PRISM_WIRE_OUT, _ERR or _DATA */
   bool pty;
   uint64_t credit;
 };
@@ -99,9 +99,9 @@ struct agent_source
 /* From the host into a pipe. */
 struct agent_sink
 {
-  int fd;          /* -1: closed; bytes are dropped and credit is still granted */
-  uint8_t stream;  /* of its credit: 0 IN, 3 DATA */
-  bool ends;       /* close it when all is written */
+  int fd;         /* -1: closed; bytes are dropped and credit is still granted */
+  uint8_t stream; /* of its credit: 0 IN, 3 DATA */
+  bool ends;      /* close it when all is written */
   bool pty;
   uint32_t window; /* what the host may still send */
   uint32_t owed;   /* consumed, credit not yet granted */
@@ -126,12 +126,19 @@ enum agent_shim_state
   AGENT_SHIM_GO,       /* the agent gave it a command */
   AGENT_SHIM_FAILED,   /* it did not start: stage, error */
   AGENT_SHIM_STARTED,
-  AGENT_SHIM_EXITED,   /* the command itself ended, children of it live on */
-  AGENT_SHIM_DONE,     /* nothing of it is left */
-  AGENT_SHIM_QUIT,     /* the agent wants it to end */
+  AGENT_SHIM_EXITED, /* the command itself ended, children of it live on */
+  AGENT_SHIM_DONE,   /* nothing of it is left */
+  AGENT_SHIM_QUIT,   /* the agent wants it to end */
 };
 
-enum agent_stage { AGENT_STAGE_CLONE = 1, AGENT_STAGE_TERMINAL, AGENT_STAGE_CWD, AGENT_STAGE_CONFINE, AGENT_STAGE_EXEC };
+enum agent_stage
+{
+  AGENT_STAGE_CLONE = 1,
+  AGENT_STAGE_TERMINAL,
+  AGENT_STAGE_CWD,
+  AGENT_STAGE_CONFINE,
+  AGENT_STAGE_EXEC
+};
 
 /* What a shim starts. Lives until the shim says STARTED or FAILED. */
 struct agent_start
@@ -139,9 +146,9 @@ struct agent_start
   const char *cwd;
   const char **argv; /* one free place before argv[0], for the shell of a script without #! */
   const char **envp;
-  const char *path;  /* the command's own PATH */
-  int in, out, err;  /* in -1: the agent's own descriptor 0, /dev/null */
-  bool terminal;     /* `in` is a pty's slave: make it the controlling terminal */
+  const char *path; /* the command's own PATH */
+  int in, out, err; /* in -1: the agent's own descriptor 0, /dev/null */
+  bool terminal;    /* `in` is a pty's slave: make it the controlling terminal */
   bool netns;
 };
 

@@ -4,10 +4,11 @@
  * malformed. Whether what it asks is sensible is not decided here. */
 #include "agent-request.h"
 
-#define EXEC_FLAGS \
-  (PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_PTY | PRISM_WIRE_EXEC_FRAMED | PRISM_WIRE_EXEC_KEEP | PRISM_WIRE_EXEC_STARTED)
+#define EXEC_FLAGS                                                                                                     \
+  (PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_PTY | PRISM_WIRE_EXEC_FRAMED | PRISM_WIRE_EXEC_KEEP                         \
+   | PRISM_WIRE_EXEC_STARTED)
 #define SETUP_FLAGS (PRISM_WIRE_SETUP_KEEP | PRISM_WIRE_SETUP_SECCOMP | PRISM_WIRE_SETUP_LANDLOCK)
-#define FILE_FLAGS 0x1fu /* PrismFileFlags */
+#define FILE_FLAGS  0x1fu /* PrismFileFlags */
 
 static struct agent_strings
 take_strings (struct prism_wire_reader *r)
@@ -29,7 +30,7 @@ agent_strings_next (struct agent_strings *strings)
   /* Decoded before: the lengths are known to be right. */
   struct prism_wire_reader r = prism_wire_read_from (strings->at, 4);
   uint32_t size = prism_wire_u32 (&r);
-  const char *text = (const char *) r.at;
+  const char *text = (const char *)r.at;
 
   strings->at += 4 + size + 1;
   strings->count--;
@@ -95,7 +96,8 @@ decode_attach (struct agent_request *q, struct prism_wire_reader *r)
     {
       q->attach.out = prism_wire_u64 (r);
       q->attach.err = prism_wire_u64 (r);
-      if (prism_wire_u32 (r) != 0)
+      q->attach.flags = prism_wire_u32 (r);
+      if ((q->attach.flags & ~PRISM_WIRE_EXEC_STARTED) != 0)
         r->bad = 1;
     }
   if (r->bad || !is_uuid (q->attach.uuid))
@@ -191,11 +193,17 @@ agent_request_decode (struct agent_request *q, const struct prism_wire_header *h
       decode_exec (q, &r);
       break;
     case PRISM_WIRE_SIGNAL:
+      q->number = prism_wire_u32 (&r);
+      if (q->number < 1 || q->number > 64)
+        r.bad = 1;
+      break;
     case PRISM_WIRE_CANCEL:
       q->number = prism_wire_u32 (&r);
       break;
     case PRISM_WIRE_LISTEN:
       q->number = prism_wire_u16 (&r);
+      if (q->number == 0)
+        r.bad = 1;
       break;
     case PRISM_WIRE_RESIZE:
       q->size.columns = prism_wire_u16 (&r);

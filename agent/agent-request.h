@@ -42,6 +42,7 @@ struct agent_request
     {
       const char *uuid;
       uint64_t out, err;
+      uint32_t flags;
     } attach;
     struct
     {
@@ -76,8 +77,7 @@ enum agent_decoded
 };
 
 /* header is one that prism_wire_get_header() let pass; payload has its size. */
-enum agent_decoded agent_request_decode (struct agent_request *request,
-                                         const struct prism_wire_header *header,
-                                         const uint8_t *payload);
+enum agent_decoded
+agent_request_decode (struct agent_request *request, const struct prism_wire_header *header, const uint8_t *payload);
 /* The next string of a decoded strv. */
 const char *agent_strings_next (struct agent_strings *strings);

@@ -71,7 +71,7 @@ AGENT_RAW static void
 tell (void)
 {
   uint64_t one = 1;
-  raw (SYS_write, agent.notify, (long) &one, sizeof one, 0);
+  raw (SYS_write, agent.notify, (long)&one, sizeof one, 0);
 }
 
 AGENT_RAW __attribute__ ((noreturn)) static void
@@ -85,7 +85,7 @@ AGENT_RAW __attribute__ ((noreturn)) static void
 fail (struct agent_shim *shim, enum agent_stage stage, long error)
 {
   shim->stage = stage;
-  shim->error = (int) -error;
+  shim->error = (int)-error;
   leave (127);
 }
 
@@ -95,11 +95,11 @@ AGENT_RAW static bool
 is_text (const char *path)
 {
   char head[128];
-  long n = -1, fd = raw (SYS_openat, AT_FDCWD, (long) path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+  long n = -1, fd = raw (SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 
   if (fd >= 0)
     {
-      n = raw (SYS_read, fd, (long) head, sizeof head, 0);
+      n = raw (SYS_read, fd, (long)head, sizeof head, 0);
       raw (SYS_close, fd, 0, 0, 0);
     }
   for (long i = 0; i < n && head[i] != '\n'; i++)
@@ -113,16 +113,16 @@ is_text (const char *path)
 AGENT_RAW static long
 try_exec (struct agent_start *start, const char *path)
 {
-  long error = raw (SYS_execve, (long) path, (long) start->argv, (long) start->envp, 0);
+  long error = raw (SYS_execve, (long)path, (long)start->argv, (long)start->envp, 0);
 
   if (error == -ENOEXEC && is_text (path))
     {
       start->argv[-1] = "sh";
       start->argv[0] = path;
-      error = raw (SYS_execve, (long) "/bin/sh", (long) (start->argv - 1), (long) start->envp, 0);
+      error = raw (SYS_execve, (long)"/bin/sh", (long)(start->argv - 1), (long)start->envp, 0);
       return error == -ENOENT ? -ENOEXEC : error;
     }
-  if (error == -ENOENT && raw (SYS_faccessat, AT_FDCWD, (long) path, 0, 0) == 0)
+  if (error == -ENOENT && raw (SYS_faccessat, AT_FDCWD, (long)path, 0, 0) == 0)
     return -ENOEXEC;
   return error;
 }
@@ -132,7 +132,7 @@ search_exec (struct agent_shim *shim, struct agent_start *start)
 {
   const char *name = start->argv[0];
   size_t name_size = length_of (name) + 1;
-  struct place *place = (struct place *) shim;
+  struct place *place = (struct place *)shim;
   long found = -ENOENT;
 
   for (const char *s = name; *s != 0; s++)
@@ -149,7 +149,7 @@ search_exec (struct agent_shim *shim, struct agent_start *start)
       for (end = at; *end != 0 && *end != ':'; end++)
         if (n < PRISM_WIRE_MAX_PATH)
           place->candidate[n++] = *end;
-      if ((size_t) (end - at) > n)
+      if ((size_t)(end - at) > n)
         continue;
       if (n == 0)
         place->candidate[n++] = '.';
@@ -178,7 +178,7 @@ confine (void)
   for (long c = 0; raw (SYS_prctl, PR_CAPBSET_READ, c, 0, 0) >= 0; c++)
     raw (SYS_prctl, PR_CAPBSET_DROP, c, 0, 0);
   raw (SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0);
-  error = raw (SYS_capset, (long) &header, (long) none, 0, 0);
+  error = raw (SYS_capset, (long)&header, (long)none, 0, 0);
   return error < 0 ? error : launch_load_seccomp ();
 }
 
@@ -199,12 +199,12 @@ command_run (void *data)
   raw (SYS_dup3, start->out, 1, 0, 0);
   raw (SYS_dup3, start->err, 2, 0, 0);
   raw (SYS_close_range, 3, ~0U, 0, 0);
-  error = raw (SYS_chdir, (long) start->cwd, 0, 0, 0);
+  error = raw (SYS_chdir, (long)start->cwd, 0, 0, 0);
   if (error < 0)
     fail (shim, AGENT_STAGE_CWD, error);
   if (start->netns && (error = confine ()) < 0)
     fail (shim, AGENT_STAGE_CONFINE, error);
-  raw (SYS_rt_sigprocmask, SIG_SETMASK, (long) &no_signals, 0, sizeof no_signals);
+  raw (SYS_rt_sigprocmask, SIG_SETMASK, (long)&no_signals, 0, sizeof no_signals);
   fail (shim, AGENT_STAGE_EXEC, search_exec (shim, start));
 }
 
@@ -216,7 +216,7 @@ shim_reap (struct agent_shim *shim)
     {
       int status = 0;
       struct rusage usage;
-      long pid = raw (SYS_wait4, -1, (long) &status, 0, (long) &usage);
+      long pid = raw (SYS_wait4, -1, (long)&status, 0, (long)&usage);
 
       if (pid == -ECHILD)
         return;
@@ -236,7 +236,7 @@ shim_reap (struct agent_shim *shim)
 AGENT_RAW static void
 shim_serve (struct agent_shim *shim)
 {
-  uint8_t *top = (uint8_t *) shim->region + PAGE + STACK;
+  uint8_t *top = (uint8_t *)shim->region + PAGE + STACK;
   unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD;
   long pid;
 
@@ -246,7 +246,7 @@ shim_serve (struct agent_shim *shim)
   if (pid < 0)
     {
       shim->stage = AGENT_STAGE_CLONE;
-      shim->error = (int) -pid;
+      shim->error = (int)-pid;
     }
   if (shim->error != 0)
     {
@@ -270,13 +270,13 @@ limit (int which, const struct rlimit *want)
   struct rlimit now, to = *want;
 
   /* Only down: a hard limit below what was asked is the tighter one. */
-  if (raw (SYS_prlimit64, 0, which, 0, (long) &now) < 0)
+  if (raw (SYS_prlimit64, 0, which, 0, (long)&now) < 0)
     return;
   if (to.rlim_max > now.rlim_max)
     to.rlim_max = now.rlim_max;
   if (to.rlim_cur > to.rlim_max)
     to.rlim_cur = to.rlim_max;
-  raw (SYS_prlimit64, 0, which, (long) &to, 0);
+  raw (SYS_prlimit64, 0, which, (long)&to, 0);
 }
 
 AGENT_RAW static void
@@ -305,7 +305,7 @@ shim_run (void *data)
       else if (state == AGENT_SHIM_QUIT)
         leave (0);
       else
-        raw (SYS_futex, (long) &shim->state, FUTEX_WAIT_PRIVATE, state, 0);
+        raw (SYS_futex, (long)&shim->state, FUTEX_WAIT_PRIVATE, state, 0);
     }
 }
 
@@ -322,19 +322,21 @@ shim_new (void)
     return NULL;
   mprotect (region, PAGE, PROT_NONE);
   mprotect (region + PAGE + STACK, PAGE, PROT_NONE);
-  place = (struct place *) (void *) (region + REGION - 4 * PAGE);
-  _Static_assert (sizeof *place <= 4 * PAGE, "the record has its own pages");
+  place = (struct place *)(void *)(region + REGION - 4 * PAGE);
+  _Static_assert(sizeof *place <= 4 * PAGE, "the record has its own pages");
   place->shim.region = region;
-  place->files.rlim_cur = place->files.rlim_max = agent.settings.open_files != 0 ? agent.settings.open_files : RLIM_INFINITY;
-  place->data.rlim_cur = place->data.rlim_max = agent.settings.data_bytes != 0 ? agent.settings.data_bytes : RLIM_INFINITY;
+  place->files.rlim_cur = place->files.rlim_max =
+      agent.settings.open_files != 0 ? agent.settings.open_files : RLIM_INFINITY;
+  place->data.rlim_cur = place->data.rlim_max =
+      agent.settings.data_bytes != 0 ? agent.settings.data_bytes : RLIM_INFINITY;
   pid = agent_clone (CLONE_VM | CLONE_FILES | SIGCHLD, region + REGION - 4 * PAGE, NULL, shim_run, &place->shim);
   if (pid < 0)
     {
       munmap (region, REGION);
-      errno = (int) -pid;
+      errno = (int)-pid;
       return NULL;
     }
-  place->shim.pid = (pid_t) pid;
+  place->shim.pid = (pid_t)pid;
   place->shim.next = shims;
   shims = &place->shim;
   return &place->shim;
@@ -363,7 +365,7 @@ static void
 wake (struct agent_shim *shim, enum agent_shim_state state)
 {
   atomic_store (&shim->state, state);
-  raw (SYS_futex, (long) &shim->state, FUTEX_WAKE_PRIVATE, 1, 0);
+  raw (SYS_futex, (long)&shim->state, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
 void

@@ -54,7 +54,7 @@ build_strings (struct agent_command *command, const struct agent_request *q)
   size_t pointers = 1 + argv.count + 1 + agent.settings.environment_count + environment.count + 2;
   size_t bytes = argv.bytes + environment.bytes + strlen (q->exec.cwd) + strlen (agent.settings.workspace) + 2;
   const char **at = command->block = calloc (1, pointers * sizeof (char *) + bytes);
-  char *text = (char *) (at + pointers);
+  char *text = (char *)(at + pointers);
   const char *base = agent.settings.environment;
   uint32_t count = 0;
 
@@ -200,7 +200,8 @@ agent_command_prepare (struct agent_command *command, const struct agent_request
   command->start.netns = agent.options.netns_command;
   if (!variables_are_sane (q->exec.environment))
     {
-      agent_send_error (command->id, PRISM_WIRE_ERROR_INVALID, 0, "the environment has an entry that is not NAME=VALUE");
+      agent_send_error (command->id, PRISM_WIRE_ERROR_INVALID, 0,
+                        "the environment has an entry that is not NAME=VALUE");
       return false;
     }
   if (!build_strings (command, q))

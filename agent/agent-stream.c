@@ -28,7 +28,7 @@ agent_sink_init (struct agent_sink *sink, int fd, uint8_t stream)
 static void
 consumed (struct agent_sink *sink, uint32_t id, size_t bytes)
 {
-  sink->owed += (uint32_t) bytes;
+  sink->owed += (uint32_t)bytes;
   if (sink->owed < PRISM_WIRE_WINDOW / 4 || sink->ends || id == 0)
     return;
   agent_send_credit (id, sink->stream, sink->owed);
@@ -55,7 +55,7 @@ put (struct agent_sink *sink, const uint8_t *bytes, size_t size)
     {
       ssize_t n = write (sink->fd, bytes + done, size - done);
       if (n > 0)
-        done += (size_t) n;
+        done += (size_t)n;
       else if (n < 0 && errno == EINTR)
         continue;
       else if (n < 0 && errno == EAGAIN)
@@ -88,7 +88,7 @@ agent_sink_push (struct agent_sink *sink, uint32_t id, const uint8_t *bytes, siz
 
   if (size > sink->window || sink->ends)
     return false;
-  sink->window -= (uint32_t) size;
+  sink->window -= (uint32_t)size;
   if (sink->held == NULL)
     done = put (sink, bytes, size);
   if (done < size)
@@ -105,7 +105,7 @@ agent_sink_push (struct agent_sink *sink, uint32_t id, const uint8_t *bytes, siz
       sink->size -= sink->at;
       sink->at = 0;
       memcpy (sink->held + sink->size, bytes + done, size - done);
-      sink->size += (uint32_t) (size - done);
+      sink->size += (uint32_t)(size - done);
     }
   consumed (sink, id, done);
   return true;
@@ -130,7 +130,7 @@ agent_sink_flush (struct agent_sink *sink, uint32_t id)
   consumed (sink, id, done);
   if (sink->held == NULL)
     return;
-  sink->at += (uint32_t) done;
+  sink->at += (uint32_t)done;
   if (sink->at < sink->size)
     return;
   free (sink->held);

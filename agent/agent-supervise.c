@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_ARGV 4096u      /* bytes of a kept process's arguments that PROCS tells */
-#define DIAL_FIRST 50u       /* ms, doubled after each failure */
-#define DIAL_LAST 5000u
+#define MOST_ARGV     4096u /* bytes of a kept process's arguments that PROCS tells */
+#define DIAL_FIRST    50u   /* ms, doubled after each failure */
+#define DIAL_LAST     5000u
 #define DIAL_PATIENCE 30000u /* ms for the first host to be there */
 
 /* --- kept processes --------------------------------------------------------------------- */
@@ -57,12 +57,12 @@ copy_argv (struct agent_command *command, struct agent_strings argv)
   while (argv.count > 0)
     {
       const char *s = agent_strings_next (&argv);
-      if (strlen (s) + 5 > (size_t) (w.end - w.at))
+      if (strlen (s) + 5 > (size_t)(w.end - w.at))
         break;
       prism_wire_put_str (&w, s);
       count++;
     }
-  command->argv_size = (uint32_t) (w.at - w.start);
+  command->argv_size = (uint32_t)(w.at - w.start);
   w.at = w.start;
   prism_wire_put (&w, count, 4);
   return true;
@@ -75,7 +75,8 @@ agent_command_keep (struct agent_command *command, const struct agent_request *q
 
   if ((agent.settings.flags & PRISM_WIRE_SETUP_KEEP) == 0)
     {
-      agent_send_error (command->id, PRISM_WIRE_ERROR_INVALID, 0, "this sandbox ends with its host: it keeps no process");
+      agent_send_error (command->id, PRISM_WIRE_ERROR_INVALID, 0,
+                        "this sandbox ends with its host: it keeps no process");
       return false;
     }
   command->keep = false; /* not yet found by its own name */
@@ -86,7 +87,8 @@ agent_command_keep (struct agent_command *command, const struct agent_request *q
     }
   if (agent_kept_count () >= AGENT_MAX_KEPT)
     {
-      agent_send_error (command->id, PRISM_WIRE_ERROR_LIMIT, 0, "%u processes are kept already: release some", AGENT_MAX_KEPT);
+      agent_send_error (command->id, PRISM_WIRE_ERROR_LIMIT, 0, "%u processes are kept already: release some",
+                        AGENT_MAX_KEPT);
       return false;
     }
   if (!agent_log_open (&command->log[0]) || !agent_log_open (&command->log[1]) || !copy_argv (command, q->exec.argv))
@@ -97,7 +99,7 @@ agent_command_keep (struct agent_command *command, const struct agent_request *q
   command->keep = true;
   strcpy (command->uuid, q->exec.uuid);
   clock_gettime (CLOCK_REALTIME, &t);
-  command->since = (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+  command->since = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
   return true;
 }
 
@@ -112,7 +114,7 @@ void
 agent_attach (const struct agent_request *q)
 {
   struct agent_command *command = find (q->attach.uuid);
-  uint8_t payload[20];
+  uint8_t payload[4];
   struct prism_wire_writer w = prism_wire_write_to (payload, sizeof payload);
 
   if (command == NULL)
@@ -132,10 +134,9 @@ agent_attach (const struct agent_request *q)
   command->source[0].credit = command->source[1].credit = PRISM_WIRE_WINDOW;
   command->in.window = PRISM_WIRE_WINDOW;
   command->in.owed = 0;
-  prism_wire_put (&w, (uint32_t) command->main, 4);
-  prism_wire_put (&w, command->log[0].sent, 8);
-  prism_wire_put (&w, command->log[1].sent, 8);
-  agent_send (PRISM_WIRE_STARTED, 0, command->id, payload, sizeof payload, -1);
+  prism_wire_put (&w, (uint32_t)command->main, 4);
+  if (q->attach.flags & PRISM_WIRE_EXEC_STARTED)
+    agent_send (PRISM_WIRE_STARTED, 0, command->id, payload, sizeof payload, -1);
   agent_command_pump (command);
   agent_command_settle (command);
 }
@@ -154,7 +155,7 @@ agent_release (const struct agent_request *q)
     {
       command->keep = false;
       command->over = true;
-      agent_send_done (q->header.id, 0, 0, -1);
+      agent_send (PRISM_WIRE_DONE, 0, q->header.id, NULL, 0, -1);
     }
 }
 
@@ -165,7 +166,7 @@ put_process (struct prism_wire_writer *w, const struct agent_command *command)
   int code = !command->known ? 0 : signalled ? WTERMSIG (command->status) : WEXITSTATUS (command->status);
 
   prism_wire_put_str (w, command->uuid);
-  prism_wire_put (w, (uint32_t) command->main, 4);
+  prism_wire_put (w, (uint32_t)command->main, 4);
   prism_wire_put (w, command->tree_done ? 2 : 1, 1);
   prism_wire_put (w,
                   !command->main_done ? 0
@@ -173,7 +174,7 @@ put_process (struct prism_wire_writer *w, const struct agent_command *command)
                   : signalled         ? PRISM_WIRE_HOW_SIGNAL
                                       : PRISM_WIRE_HOW_CODE,
                   1);
-  prism_wire_put (w, (uint32_t) code, 4);
+  prism_wire_put (w, (uint32_t)code, 4);
   prism_wire_put (w, command->since, 8);
   for (int i = 0; i < 2; i++)
     {
@@ -193,14 +194,14 @@ agent_processes (const struct agent_request *q)
     {
       if (!command->keep || command->over)
         continue;
-      if ((size_t) (w.end - w.at) < MOST_ARGV + 128)
+      if ((size_t)(w.end - w.at) < MOST_ARGV + 128)
         {
-          agent_send (PRISM_WIRE_ENTRIES, 0, q->header.id, w.start, (size_t) (w.at - w.start), -1);
+          agent_send (PRISM_WIRE_ENTRIES, 0, q->header.id, w.start, (size_t)(w.at - w.start), -1);
           w.at = w.start;
         }
       put_process (&w, command);
     }
-  agent_send (PRISM_WIRE_ENTRIES, PRISM_WIRE_LAST, q->header.id, w.start, (size_t) (w.at - w.start), -1);
+  agent_send (PRISM_WIRE_ENTRIES, PRISM_WIRE_LAST, q->header.id, w.start, (size_t)(w.at - w.start), -1);
 }
 
 /* --- the way back to a host ---------------------------------------------------------------- */
@@ -241,7 +242,7 @@ dial (void)
     return -1;
   strcpy (address.sun_path, agent.options.dial);
   fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && connect (fd, (struct sockaddr *) &address, sizeof address) != 0)
+  if (fd >= 0 && connect (fd, (struct sockaddr *)&address, sizeof address) != 0)
     agent_close (&fd);
   return fd;
 }

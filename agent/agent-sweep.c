@@ -19,9 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WALK 4096u      /* processes that one walk remembers; more are for the next one */
-#define RETRY 20u       /* ms between two looks for strays when nobody tells of a death */
-#define END_WAIT 5000u  /* ms for the end; then the kernel has it */
+#define WALK     4096u /* processes that one walk remembers; more are for the next one */
+#define PATIENCE 16u   /* looks that found strays in a row before the whole sandbox is stopped for it */
+#define STILL    500u  /* ms that it is stopped at most */
+#define RETRY    20u   /* ms between two looks for strays when nobody tells of a death */
+#define END_WAIT 5000u /* ms for the end; then the kernel has it */
 
 static pid_t walk[WALK];
 static unsigned walk_size;
@@ -68,20 +70,20 @@ push_children (pid_t pid)
   long n;
   int fd;
 
-  snprintf (path, sizeof path, "/proc/%d/task", (int) pid);
+  snprintf (path, sizeof path, "/proc/%d/task", (int)pid);
   fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return;
   while ((n = syscall (SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
     for (long at = 0; at < n;)
       {
-        const struct dirent64_raw *entry = (const void *) (buffer + at);
+        const struct dirent64_raw *entry = (const void *)(buffer + at);
         long thread = strtol (entry->name, NULL, 10);
 
         at += entry->reclen;
         if (thread <= 0)
           continue;
-        snprintf (path, sizeof path, "/proc/%d/task/%ld/children", (int) pid, thread);
+        snprintf (path, sizeof path, "/proc/%d/task/%ld/children", (int)pid, thread);
         push_children_file (path);
       }
   close (fd);
@@ -105,14 +107,26 @@ agent_tree_signal (pid_t root, int number, pid_t group)
   return count;
 }
 
-bool
-agent_sweep (void)
+/* Waits for SIGCHLD at most `ms`. */
+static void
+await_child (int ms)
+{
+  struct pollfd fd = { .fd = agent.signals, .events = POLLIN };
+  uint8_t info[128];
+
+  if (poll (&fd, 1, ms) > 0 && read (agent.signals, info, sizeof info) < 0)
+    return;
+}
+
+/* One look: kills what it finds, says how many that were. */
+static unsigned
+kill_strays (void)
 {
   unsigned strays = 0;
   unsigned base = walk_size;
   char path[80];
 
-  snprintf (path, sizeof path, "/proc/%d/task/%d/children", (int) getpid (), (int) getpid ());
+  snprintf (path, sizeof path, "/proc/%d/task/%d/children", (int)getpid (), (int)getpid ());
   push_children_file (path);
   while (walk_size > base)
     {
@@ -122,6 +136,47 @@ agent_sweep (void)
       strays++;
       kill (pid, SIGKILL);
       agent_tree_signal (pid, SIGKILL, 0);
+    }
+  return strays;
+}
+
+/* What forks faster than it is found: as pid 1 one call stops all there is, and
+ * no fork slips through it. The innocent are continued before anyone can ask. */
+static void
+sweep_while_still (void)
+{
+  uint64_t until = agent_clock () + STILL;
+
+  kill (-1, SIGSTOP);
+  while (kill_strays () > 0 && agent_clock () < until)
+    {
+      siginfo_t info = { 0 };
+      await_child (RETRY);
+      /* Only strays: a shim that is stopped now is not to be taken for attacked. */
+      while (waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0
+             && agent_shim_find (info.si_pid) == NULL && !agent_worker_is (info.si_pid))
+        {
+          int status;
+          struct rusage usage;
+          if (wait4 (info.si_pid, &status, 0, &usage) > 0)
+            agent_command_reaped (info.si_pid, status, &usage);
+          info.si_pid = 0;
+        }
+    }
+  kill (-1, SIGCONT);
+}
+
+bool
+agent_sweep (void)
+{
+  static unsigned looks;
+  unsigned strays = kill_strays ();
+
+  looks = strays > 0 ? looks + 1 : 0;
+  if (agent.init && looks > PATIENCE)
+    {
+      sweep_while_still ();
+      looks = 0;
     }
   sweep_pending = strays > 0;
   if (sweep_pending)
@@ -174,17 +229,6 @@ agent_reap (void)
           sweep_pending = true;
         }
     }
-}
-
-/* Waits for SIGCHLD at most `ms`. */
-static void
-await_child (int ms)
-{
-  struct pollfd fd = { .fd = agent.signals, .events = POLLIN };
-  uint8_t info[128];
-
-  if (poll (&fd, 1, ms) > 0 && read (agent.signals, info, sizeof info) < 0)
-    return;
 }
 
 void

@@ -77,7 +77,8 @@ enum prism_wire_type
   PRISM_WIRE_IN = 5,         /* stdin bytes */
   PRISM_WIRE_IN_EOF = 6,
   PRISM_WIRE_RESIZE = 7,     /* u16 columns, u16 rows */
-  PRISM_WIRE_ATTACH = 8,     /* str uuid, u64 stdout offset, u64 stderr offset, u32 flags */
+  PRISM_WIRE_ATTACH = 8,     /* str uuid, u64 stdout offset, u64 stderr offset, u32 flags (EXEC_STARTED or 0);
+                              * replay begins there or at the oldest byte that the log still holds */
   PRISM_WIRE_RELEASE = 9,    /* str uuid: forget an ended process and its log */
   PRISM_WIRE_PROCS = 10,
   PRISM_WIRE_READ = 16,      /* str path, u64 offset, u64 length (UINT64_MAX: to the end) */
@@ -104,7 +105,7 @@ enum prism_wire_type
   PRISM_WIRE_EXITED = 132,
   PRISM_WIRE_GONE = 133,
   PRISM_WIRE_ERROR = 134,    /* u32 enum prism_wire_error, u32 errno, str message */
-  PRISM_WIRE_DONE = 135,     /* fds 1: LISTEN's descriptor. u64 entries, u64 bytes for trees and REMOVE */
+  PRISM_WIRE_DONE = 135,     /* fds 1: LISTEN's descriptor. u64 entries, u64 bytes for trees and REMOVE, else empty */
   PRISM_WIRE_ENTRIES = 136,  /* LIST, STAT: entries; PROCS: processes */
   PRISM_WIRE_PONG = 137,
 };
