@@ -141,7 +141,7 @@ take_census (void)
 static void
 expect_census (const Census *before, const char *after_what)
 {
-  Census now;
+  Census now = { 0 };
   gboolean same = FALSE;
   for (gint64 end = g_get_monotonic_time () + SETTLE_MS * 1000; !same && g_get_monotonic_time () < end;)
     {
