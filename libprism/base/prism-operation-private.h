@@ -32,8 +32,8 @@ typedef enum
 typedef struct
 {
   const char *name;
-  GType (*iface) (void);
-  gsize vfunc; /* offset in the interface's structure of: void (*) (self, operation) */
+  GType (*iface) (void); /* NULL: a method of the class itself */
+  gsize vfunc;           /* offset in that structure of: void (*) (self, operation) */
   PrismMethodFlags flags;
   const PrismOperationErrors *errors;
   char *(*dup_origin) (gpointer self); /* what its errors' messages start with: the backend's name */

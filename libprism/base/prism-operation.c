@@ -646,7 +646,8 @@ typedef void (*Method) (gpointer self, gpointer operation);
 static Method
 find_method (gpointer self, const PrismMethod *method)
 {
-  gpointer vtable = g_type_interface_peek (G_OBJECT_GET_CLASS (self), method->iface ());
+  gpointer klass = G_OBJECT_GET_CLASS (self);
+  gpointer vtable = method->iface != NULL ? g_type_interface_peek (klass, method->iface ()) : klass;
 
   return vtable != NULL ? G_STRUCT_MEMBER (Method, vtable, method->vfunc) : NULL;
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a sandbox ends: once, whoever asks, however many wait for it. */
+#pragma once
+
+#include "prism-agent-sandbox-private.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  PrismAgentSandbox *owner; /* not owned: this is a part of it */
+  GMutex lock;              /* for what follows */
+  GCond ended;
+  PrismSandboxStatus status;
+  GError *failure;       /* why it failed */
+  gboolean has_boundary; /* there is something for terminate to end */
+  gboolean ending;
+  gboolean over;
+  GError *end_error; /* terminate's */
+  GQueue waiting;    /* PrismControlOperation that are answered when it is over */
+  GMainContext *context;
+  GSource *notify; /* a notify::status that is under way */
+} PrismAgentLifecycle;
+
+void prism_agent_lifecycle_init (PrismAgentLifecycle *self, PrismAgentSandbox *owner);
+void prism_agent_lifecycle_clear (PrismAgentLifecycle *self);
+PrismSandboxStatus prism_agent_lifecycle_get_status (PrismAgentLifecycle *self);
+/* Only from one status to another; FALSE when it is in a third. */
+gboolean prism_agent_lifecycle_change (PrismAgentLifecycle *self, PrismSandboxStatus from, PrismSandboxStatus to);
+/* Stopped, but not ended. */
+gboolean prism_agent_lifecycle_is_paused (PrismAgentLifecycle *self);
+gboolean prism_agent_lifecycle_check_running (PrismAgentLifecycle *self, GError **error);
+/* It failed by itself: everything that is pending ends, the boundary is ended in
+ * the background. */
+void prism_agent_lifecycle_fail (PrismAgentLifecycle *self, PrismAgentEnd end, const GError *error);
+/* Asked for: ends everything, gently first with @grace_ms > 0, and answers
+ * @operation when nothing is left. */
+void prism_agent_lifecycle_end (PrismAgentLifecycle *self,
+                                PrismSandboxStatus status,
+                                gint64 grace_ms,
+                                PrismControlOperation *operation);
+/* The last reference went without a close(). TRUE: the owner lives on until it is over. */
+gboolean prism_agent_lifecycle_dispose (PrismAgentLifecycle *self);
+
+PrismAgentLifecycle *prism_agent_sandbox_get_lifecycle (PrismAgentSandbox *sandbox);
+
+G_END_DECLS
