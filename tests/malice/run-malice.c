@@ -134,7 +134,7 @@ make_spec (const Attack *attack, gboolean with_memory)
   g_autoptr (PrismMount) shown = prism_mount_new (mount, STAGE_MOUNT, FALSE);
   PrismSandboxSpec *spec = prism_sandbox_spec_new (workspace);
   g_autofree char *hidden = g_build_filename (stage.workspace, "hidden", NULL);
-  g_autofree char *guarded = g_build_filename (stage.workspace, "guarded", NULL);
+  g_autofree char *guarded = g_build_filename (stage.workspace, "deep", "guarded", NULL);
   g_autoptr (PrismLimits) limits = prism_limits_new (PRISM_LIMITS_PROFILE_STANDARD);
   prism_sandbox_spec_add_mount (spec, shown);
   prism_sandbox_spec_add_hide (spec, hidden);

@@ -347,7 +347,8 @@ stage_refresh (struct stage *stage, uid_t owner)
   snprintf (to, sizeof to, "%s/link-to-hidden", stage->workspace);
   if (symlink ("hidden", to) != 0)
     die ("%s", to);
-  make_folder (folder, sizeof folder, stage->workspace, "guarded", 0755);
+  make_folder (folder, sizeof folder, stage->workspace, "deep", 0777);
+  make_folder (folder, sizeof folder, stage->workspace, "deep/guarded", 0755);
   make_file (folder, "config", 0644, "guarded\n");
   snprintf (path, sizeof path, "%s/malice", stage->mount);
   copy_program (path, stage->workspace, "malice-setid", geteuid () == 0 ? 06755 : 0755);
@@ -449,6 +450,9 @@ stage_damage (struct stage *stage, char text[512])
     return "a file beside the workspace was changed";
   if (!holds (stage->mount, "linkable", "linkable\n"))
     return "a file in the read-only mount was changed";
+  snprintf (folder, sizeof folder, "%s/deep/guarded", stage->workspace);
+  if (!holds (folder, "config", "guarded\n"))
+    return "the protected file was changed or replaced";
   if (nftw (stage->workspace, look_at_one, 16, FTW_PHYS) != 0 && text[0] != '\0')
     return text;
   return NULL;

@@ -18,7 +18,7 @@ struct stage
 {
   char folder[256];    /* everything below is in it */
   char home[300];      /* "secret" in it is the bait */
-  char workspace[300]; /* kept, tree/, hidden/, guarded/, malice-setid, planted-device */
+  char workspace[300]; /* kept, tree/, hidden/, deep/guarded/config, malice-setid, planted-device */
   char mount[300];     /* shown read-only as STAGE_MOUNT: malice, linkable, malice-setid, planted-device */
   char token[64];      /* what bait says after BAIT: */
   char mark[32];       /* the last word of every attack's argv */

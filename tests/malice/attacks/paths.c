@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the spec hides (hidden/secret in the workspace) and protects
- * (guarded/config in the workspace). */
+ * (deep/guarded in the workspace). */
 #include "../malice.h"
 
 #include <dirent.h>
@@ -84,7 +84,7 @@ try_to_write (const char *path)
 void
 attack_write_protected (void)
 {
-  char *path = workspace_path ("guarded/config"), *other = workspace_path ("guarded/other"), proc[64];
+  char *path = workspace_path ("deep/guarded/config"), *other = workspace_path ("deep/guarded/other"), proc[64];
   try_to_write (path);
   if (truncate (path, 0) == 0)
     escaped ("%s was cut", path);
@@ -102,7 +102,7 @@ attack_write_protected (void)
   if (host != NULL)
     {
       char alias[1024];
-      snprintf (alias, sizeof alias, "%s/guarded/config", host);
+      snprintf (alias, sizeof alias, "%s/deep/guarded/config", host);
       try_to_write (alias);
     }
   if (unlink (path) == 0)
@@ -112,33 +112,32 @@ attack_write_protected (void)
     escaped ("%s was replaced", path);
 }
 
+/* Each folder above the protected file, itself not protected, but on its path. */
 void
 attack_replace_protected (void)
 {
-  char *guarded = workspace_path ("guarded"), *aside = workspace_path ("guarded-aside");
-  char *tree = workspace_path ("guarded-new"), path[1024];
-  mkdir (tree, 0755);
-  snprintf (path, sizeof path, "%s/config", tree);
-  int fd = open (path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd >= 0 && write (fd, "changed\n", 8) != 8)
-    broken ("write");
-  snprintf (path, sizeof path, "%s/config", guarded);
-  if (rename (guarded, aside) == 0 && rename (tree, guarded) == 0)
-    escaped ("the protected file's parent was renamed away and replaced");
-  if (syscall (SYS_renameat2, AT_FDCWD, tree, AT_FDCWD, guarded, RENAME_EXCHANGE) == 0)
-    escaped ("the protected file's parent was exchanged");
+  static const char *const parents[] = { "deep/guarded", "deep" };
+  char *fresh = workspace_path ("fresh"), *aside = workspace_path ("moved-aside"), path[1024];
+  mkdir (fresh, 0755);
+  snprintf (path, sizeof path, "%s/guarded", fresh);
+  mkdir (path, 0755);
+  for (size_t i = 0; i < 2; i++)
+    {
+      char *parent = workspace_path (parents[i]);
+      if (syscall (SYS_renameat2, AT_FDCWD, fresh, AT_FDCWD, parent, RENAME_EXCHANGE) == 0)
+        escaped ("%s, on a protected path, was exchanged", parent);
+      if (rename (parent, aside) == 0)
+        escaped ("%s, on a protected path, was renamed away", parent);
+    }
 }
 
 void
 attack_link_protected (void)
 {
-  char *path = workspace_path ("guarded/config"), *to = workspace_path ("linked-config"), proc[64];
+  char *path = workspace_path ("deep/guarded/config"), *to = workspace_path ("linked-config"), proc[64];
   int fd = open (path, O_RDONLY | O_CLOEXEC);
   snprintf (proc, sizeof proc, "/proc/self/fd/%d", fd);
   if (link (path, to) == 0 || linkat (AT_FDCWD, proc, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0
       || linkat (fd, "", AT_FDCWD, to, AT_EMPTY_PATH) == 0)
     try_to_write (to);
-  /* A name that it had before: made by the host, of the same file. */
-  char *twin = workspace_path ("hardlink-to-config");
-  (void)twin;
 }
