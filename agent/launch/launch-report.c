@@ -18,7 +18,7 @@ send_message (struct prism_wire_writer *w)
 }
 
 /* A text that does not fit is cut, not lost. */
-static void
+static void __attribute__ ((format (printf, 2, 0)))
 put_text (struct prism_wire_writer *w, const char *format, va_list arguments)
 {
   static char text[PRISM_LAUNCH_MAX_MESSAGE - 512];

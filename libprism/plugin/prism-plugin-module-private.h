@@ -3,7 +3,7 @@
 
 #include "prism-plugin-manifest-private.h"
 
-#include "prism-plugin.h"
+#include <libprism/prism-plugin.h>
 
 G_BEGIN_DECLS
 

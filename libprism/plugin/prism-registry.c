@@ -209,7 +209,7 @@ check_type (GType type, GError **error)
                            "program has a type of the same name; type names carry their plug-in's name");
       return FALSE;
     }
-  if (!g_type_is_a (type, G_TYPE_OBJECT) || !g_type_is_a (type, PRISM_TYPE_BACKEND))
+  if (!G_TYPE_IS_OBJECT (type) || !g_type_is_a (type, PRISM_TYPE_BACKEND))
     {
       g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
                    "the type %s does not implement the interface PrismBackend", g_type_name (type));

@@ -389,7 +389,6 @@ test_bombs (void)
 {
   GByteArray *tar = g_byte_array_new ();
   g_autofree char *huge = NULL;
-  g_autoptr (GConverter) gzip = NULL;
 
   /* 1 TB that is a hole. */
   add_pax (tar, 'x', "GNU.sparse.size", "1099511627776", "GNU.sparse.numblocks", "1", "GNU.sparse.map", "0,1", NULL,

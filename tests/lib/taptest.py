@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""unittest, reported as TAP. taptest.main() at the end of a test program."""
+import os
+import sys
+import traceback
+import unittest
+
+
+class _Result(unittest.TestResult):
+    number = 0
+
+    def _line(self, word, test, note=''):
+        self.number += 1
+        name = f'{type(test).__name__}.{getattr(test, "_testMethodName", test)}'
+        about = (getattr(test, '_testMethodDoc', None) or '').strip().split('\n')[0]
+        print(f'{word} {self.number} {name}{": " + about if about else ""}{note}', flush=True)
+
+    def addSuccess(self, test):
+        self._line('ok', test)
+
+    def _bad(self, test, err):
+        super().addFailure(test, err)
+        for line in ''.join(traceback.format_exception(*err)).rstrip().split('\n'):
+            print('#', line)
+        self._line('not ok', test)
+
+    addFailure = addError = _bad
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            print('#', 'in', subtest._subDescription())
+            super().addFailure(test, err)
+            for line in ''.join(traceback.format_exception(*err)).rstrip().split('\n'):
+                print('#', line)
+            test.sub_failed = True
+
+    def addSkip(self, test, reason):
+        # On a developer's machine a test may lack what it needs; never in CI.
+        super().addSkip(test, reason)
+        self._line('not ok' if os.environ.get('CI') else 'ok', test, f' # SKIP {reason}')
+
+    def stopTest(self, test):
+        if getattr(test, 'sub_failed', False):
+            self._line('not ok', test)
+
+
+def main():
+    suite = unittest.TestLoader().loadTestsFromModule(sys.modules['__main__'])
+    names = sys.argv[1:]
+    tests = [t for group in suite for t in group if not names or any(n in t.id() for n in names)]
+    print(f'1..{len(tests)}', flush=True)
+    result = _Result()
+    unittest.TestSuite(tests).run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
