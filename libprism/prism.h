@@ -3,10 +3,13 @@
 
 #include "prism-address-class.h"
 #include "prism-agent-sandbox.h"
+#include "prism-attestation.h"
+#include "prism-audit-record.h"
 #include "prism-backend.h"
 #include "prism-bounds.h"
 #include "prism-capabilities.h"
 #include "prism-command.h"
+#include "prism-credential.h"
 #include "prism-egress-error.h"
 #include "prism-egress-policy.h"
 #include "prism-egress-rule.h"

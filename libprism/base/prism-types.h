@@ -11,9 +11,12 @@ G_BEGIN_DECLS
 /* Symbols are hidden by default; what carries this is public since 1.0. */
 #define PRISM_AVAILABLE_IN_1_0 __attribute__ ((visibility ("default"))) _PRISM_EXTERN
 
+typedef struct _PrismAttestation PrismAttestation;
+typedef struct _PrismAuditRecord PrismAuditRecord;
 typedef struct _PrismBackend PrismBackend;
 typedef struct _PrismCapabilities PrismCapabilities;
 typedef struct _PrismCommand PrismCommand;
+typedef struct _PrismCredential PrismCredential;
 typedef struct _PrismEgressPolicy PrismEgressPolicy;
 typedef struct _PrismEgressRule PrismEgressRule;
 typedef struct _PrismFileEntry PrismFileEntry;

@@ -1,50 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Loads the archive module on first use and keeps it. It is looked for in the
- * library's own folder, or in PRISM_MODULES where the environment may be trusted
- * (a build tree); never by a name from outside. */
+/* Hands trees to the archive module, which is loaded on first use. */
 #include "prism-archive-private.h"
+#include "prism-module-private.h"
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
-#include <gmodule.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/auxv.h>
 
-static const PrismArchiveModule *
-load_module (GError **error)
-{
-  const char *folder = g_getenv ("PRISM_MODULES");
-  g_autofree char *path = NULL;
-  PrismArchiveModuleQuery query;
-  GModule *module;
-  if (folder == NULL || getauxval (AT_SECURE) != 0)
-    folder = PRISM_MODULESDIR;
-  path = g_build_filename (folder, "prism-archive.so", NULL);
-  module = g_module_open (path, G_MODULE_BIND_LOCAL);
-  if (module == NULL || !g_module_symbol (module, PRISM_ARCHIVE_MODULE_SYMBOL, (gpointer *)&query)
-      || query ()->version != PRISM_ARCHIVE_MODULE_VERSION)
-    {
-      g_set_error (error, PRISM_TREE_ERROR, PRISM_TREE_ERROR_FAILED,
-                   "cannot load %s, which trees in and out need: %s (is libprism installed whole?)", path,
-                   module == NULL ? g_module_error () : "it belongs to another version");
-      g_clear_pointer (&module, g_module_close);
-      return NULL;
-    }
-  g_module_make_resident (module);
-  return query ();
-}
-
-/* A failure is not remembered: it may be mended while the program runs. */
 static const PrismArchiveModule *
 get_module (GError **error)
 {
-  static GMutex lock;
-  static const PrismArchiveModule *module = NULL;
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
-  if (module == NULL)
-    module = load_module (error);
-  return module;
+  static PrismModule module = { .file = "prism-archive.so",
+                                .symbol = PRISM_ARCHIVE_MODULE_SYMBOL,
+                                .version = PRISM_ARCHIVE_MODULE_VERSION,
+                                .purpose = "trees in and out need",
+                                .domain = prism_tree_error_quark,
+                                .code = PRISM_TREE_ERROR_FAILED };
+
+  return prism_module_get (&module, error);
 }
 
 /* The other end of a pipe may go at any time: an error, not the end of this process. */
