@@ -46,7 +46,8 @@ def layers():
                 if parts[1] not in ('agent', 'modules'):
                     yield f'{name} includes {header}, which is for agent and modules'
             elif target is None:
-                if not os.path.exists(os.path.join(os.environ['PRISM_BUILD_ROOT'], 'libprism', header)):
+                built = os.path.join(os.environ['PRISM_BUILD_ROOT'], 'libprism')
+                if not any(os.path.exists(os.path.join(built, folder, header)) for folder in ('', parts[1])):
                     yield f'{name} includes {header}, which is no header of libprism'
             elif target == '' or FOLDERS.index(target) > FOLDERS.index(parts[1]):
                 yield f'{name} includes {header} of {target or "libprism/"}, which is not to its left'
