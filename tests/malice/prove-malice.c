@@ -164,6 +164,20 @@ naive_reader_is_caught (struct stage *stage)
   return false;
 }
 
+/* A host that opens what it finds waits for a writer that never comes. */
+static bool
+naive_reader_hangs (struct stage *stage)
+{
+  char path[400];
+  snprintf (path, sizeof path, "%s/odd/pipe", stage->workspace);
+  pid_t pid = fork ();
+  if (pid == 0)
+    _exit (open (path, O_RDONLY | O_CLOEXEC) < 0);
+  struct timespec moment = { 0, 300000000 };
+  nanosleep (&moment, NULL);
+  return waitpid (pid, NULL, WNOHANG) == 0;
+}
+
 /* Attacks that cannot see their own success: what their victim shows. */
 static bool
 shows_outside (struct stage *stage, const struct attack *attack, pid_t pid, pid_t agent, pid_t shim)
@@ -177,6 +191,8 @@ shows_outside (struct stage *stage, const struct attack *attack, pid_t pid, pid_
     }
   if (strcmp (name, "swap_path") == 0)
     return naive_reader_is_caught (stage);
+  if (strcmp (name, "odd_files") == 0)
+    return naive_reader_hangs (stage);
   if (strcmp (name, "zombie_flood") == 0)
     return count_zombies () > 500;
   for (long end = milliseconds () + 3000; milliseconds () < end;)

@@ -300,10 +300,18 @@ share_memory (struct stage *stage, const char *bait)
   stage_set_variable (stage, "DEV_SHM", "%s", path);
 }
 
-static int
-remove_one (const char *path, const struct stat *st, int kind, struct FTW *where)
+/* By rm, as paths may be longer than any call takes. */
+static void
+remove_tree (const char *path)
 {
-  return kind == FTW_DP ? rmdir (path) : unlink (path);
+  char *const argv[] = { (char *)"rm", (char *)"-rf", (char *)path, NULL };
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      execvp (argv[0], argv);
+      _exit (127);
+    }
+  waitpid (pid, NULL, 0);
 }
 
 /* nftw() has no user data. */
@@ -337,7 +345,7 @@ void
 stage_refresh (struct stage *stage, uid_t owner)
 {
   char folder[400], path[600], to[700];
-  nftw (stage->workspace, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  remove_tree (stage->workspace);
   make_folder (stage->workspace, sizeof stage->workspace, stage->folder, "workspace", 0755);
   make_file (stage->workspace, "kept", 0666, "kept\n");
   make_folder (folder, sizeof folder, stage->workspace, "tree", 0777);
@@ -545,7 +553,7 @@ stage_tear_down (struct stage *stage)
   unlink (path);
   snprintf (path, sizeof path, "/tmp/prism-malice-%s.sock", stage->mark);
   unlink (path);
-  nftw (stage->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  remove_tree (stage->folder);
   for (int i = 0; stage->variables[i] != NULL; i++)
     free (stage->variables[i]);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A path that is a folder now and a link out of the workspace in a moment, while
+/* What the host may fall over when it reads a folder that a command has filled;
+ * and a path that is a folder now and a link out of the workspace in a moment, while
  * the host reads, writes, lists, removes and exports through it. */
 #include "../malice.h"
 
 #include <linux/fs.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 
 void
@@ -20,4 +23,62 @@ attack_swap_path (void)
   while (time (NULL) < end)
     for (int i = 0; i < 1000; i++)
       syscall (SYS_renameat2, AT_FDCWD, folder, AT_FDCWD, link_out, RENAME_EXCHANGE);
+}
+
+static void
+make_endless_path (int folder)
+{
+  for (int depth = 0; depth < 400; depth++)
+    {
+      if (mkdirat (folder, "a-folder-name-of-thirty-letters", 0755) != 0)
+        break;
+      int next = openat (folder, "a-folder-name-of-thirty-letters", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      close (folder);
+      folder = next;
+    }
+  close (folder);
+}
+
+void
+attack_odd_files (void)
+{
+  static const char *const names[] = { "not\xffutf8", "new\nline", "\x1b[31mescape", "-rf", "\xe2\x80\xaertl" };
+  char *odd = workspace_path ("odd"), to[64];
+  struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" };
+  mkdir (odd, 0755);
+  if (chdir (odd) != 0 || mkfifo ("pipe", 0666) != 0)
+    broken ("%s: %s", odd, strerror (errno));
+  (void)!bind (socket (AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof address);
+  int fd = open ("hole", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  (void)!ftruncate (fd, 1ll << 40);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    close (open (names[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  for (int i = 0; i < 60; i++)
+    {
+      char name[64];
+      snprintf (name, sizeof name, "chain-%d", i);
+      snprintf (to, sizeof to, "chain-%d", i + 1);
+      (void)!symlink (to, name);
+    }
+  (void)!symlink ("loop", "loop");
+  (void)!symlink ("/proc/self/root", "magic");
+  (void)!symlink ("/dev/zero", "zero");
+  close (open ("unreadable", O_WRONLY | O_CREAT | O_CLOEXEC, 0));
+  mkdir ("closed", 0);
+  mkdir ("deep", 0755);
+  make_endless_path (open ("deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  /* And one that grows while it is read. */
+  if (fork () == 0)
+    {
+      static char block[4096];
+      alarm (60);
+      int growing = open ("growing", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+      for (long i = 0;; i++)
+        {
+          (void)!write (growing, block, sizeof block);
+          if (i % 4096 == 4095)
+            (void)!ftruncate (growing, 0);
+        }
+    }
+  _exit (MALICE_CONTAINED);
 }
