@@ -14,7 +14,8 @@
  *
  * PLAN
  *   u32 magic, u16 major, u16 minor, u32 flags, u32 uid, u32 gid (of the host: what
- *   10001 inside is outside), u64 most processes by RLIMIT_NPROC (0 = keep),
+ *   10001 inside is outside), u64 most processes by RLIMIT_NPROC (0 = keep), u64
+ *   most bytes by RLIMIT_DATA (0 = keep),
  *   str host name inside, str folder to start in (absolute, inside),
  *   u32 groups, each: str folder to make, str "tasks" or "cgroup.procs", u32
  *     settings, each: str file, str value, u32 flags
@@ -96,7 +97,8 @@ enum prism_launch_kind
 /* MESSAGES on the keeper's socket, each one packet of at most
  * PRISM_LAUNCH_MAX_MESSAGE bytes: u8 type, then
  *   NOTE    str key, str text        evidence: what was done, or not and why
- *   READY                            the inner half is about to become the agent
+ *   READY   u32 facts                the inner half is about to become the agent: what it
+ *                                    found true of itself, by trying
  *   FAILED  u32 step, i32 errno, str what (a path, a file, a call)
  *   ENDED   i32 wait status of the inner half, u32 groups that could not be removed
  * The host says nothing: its end's EOF means kill, reap, remove, ENDED, exit. */
@@ -109,6 +111,22 @@ enum prism_launch_message
   PRISM_LAUNCH_FAILED = 3,
   PRISM_LAUNCH_ENDED = 4,
 };
+
+/* READY's facts: each was tried after everything was given away, with what the
+ * sandbox's commands have. What is not proved is not set. */
+#define PRISM_LAUNCH_FACT_ROOT (1u << 0)       /* another root than the keeper's, not writable, nor /usr, /etc */
+#define PRISM_LAUNCH_FACT_PID (1u << 1)        /* a pid namespace and its own /proc: pid 1 is the agent */
+#define PRISM_LAUNCH_FACT_NET (1u << 2)        /* a network namespace with loopback and no other interface */
+#define PRISM_LAUNCH_FACT_FAMILIES (1u << 3)   /* no AF_VSOCK, which no network namespace holds back */
+#define PRISM_LAUNCH_FACT_NO_UNIX (1u << 4)    /* no new unix sockets */
+#define PRISM_LAUNCH_FACT_USER (1u << 5)       /* a user namespace that maps one id, and not to root */
+#define PRISM_LAUNCH_FACT_CAPS (1u << 6)       /* no capability, in any set */
+#define PRISM_LAUNCH_FACT_NNP (1u << 7)        /* no_new_privs */
+#define PRISM_LAUNCH_FACT_SECCOMP (1u << 8)    /* a filter, and it refuses what it is for */
+#define PRISM_LAUNCH_FACT_NO_USERNS (1u << 9)  /* no user namespace of a command's own */
+#define PRISM_LAUNCH_FACT_IPC (1u << 10)       /* an IPC namespace */
+#define PRISM_LAUNCH_FACT_UNDUMPABLE (1u << 11) /* the agent cannot be traced or read */
+#define PRISM_LAUNCH_FACT_SCOPED (1u << 12)    /* Landlock holds signals and abstract sockets back */
 
 /* Where a start fails. */
 enum prism_launch_stage

@@ -194,11 +194,15 @@ launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size_t f
 {
   const struct copy copy = { uid, gid, failed, failed_size };
   struct stat info;
-  int error;
+  int error, folder;
 
   failed[0] = 0;
-  if (fstat (from, &info) < 0)
+  /* What fsmount() gives is a name only, as with O_PATH. */
+  if (fstat (from, &info) < 0 || (folder = openat (to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
     return -errno;
-  error = copy_folder (&copy, from, to, 0);
-  return error != 0 ? error : finish (&copy, to, &info);
+  error = copy_folder (&copy, from, folder, 0);
+  if (error == 0)
+    error = finish (&copy, folder, &info);
+  close (folder);
+  return error;
 }

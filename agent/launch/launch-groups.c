@@ -7,23 +7,40 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static bool made[PRISM_LAUNCH_MAX_GROUPS];
 
+/* Held for the keeper's life: a group whose lock is free is what a dead keeper left,
+ * and anybody may remove it. Between the making and the lock that may happen to a
+ * live one's: then it is made again. */
+static int
+make_folder (const char *folder)
+{
+  for (int tries = 0;; tries++)
+    {
+      struct stat info;
+      int dir = -1;
+      if (mkdir (folder, 0755) == 0)
+        dir = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+      if (dir >= 0 && flock (dir, LOCK_SH) == 0 && stat (folder, &info) == 0)
+        return dir;
+      if (errno != ENOENT || tries == 3)
+        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", folder);
+      if (dir >= 0)
+        close (dir);
+    }
+}
+
 static void
 make_group (const struct launch_group *group, bool *is_made, int *entry)
 {
-  int dir;
+  int dir = make_folder (group->folder);
 
-  if (mkdir (group->folder, 0755) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", group->folder);
   *is_made = true;
-  dir = open (group->folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (dir < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", group->folder);
   for (uint32_t i = 0; i < group->n_settings; i++)
     {
       const struct launch_setting *setting = &group->settings[i];
@@ -37,7 +54,7 @@ make_group (const struct launch_group *group, bool *is_made, int *entry)
   *entry = openat (dir, group->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (*entry < 0)
     launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", group->folder, group->entry);
-  close (dir);
+  /* The folder's descriptor stays open, for its lock. */
 }
 
 void

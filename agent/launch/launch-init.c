@@ -8,11 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct launch_plan *the_plan;
@@ -102,6 +104,8 @@ set_limits (void)
   /* Counted within the new user namespace, so for this sandbox alone. */
   if (the_plan->processes > 0)
     set_limit (RLIMIT_NPROC, the_plan->processes);
+  if (the_plan->data_bytes > 0)
+    set_limit (RLIMIT_DATA, the_plan->data_bytes);
 }
 
 static void
@@ -137,6 +141,38 @@ harden (void)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "PR_SET_DUMPABLE");
 }
 
+/* With a network namespace for each command it is a command's state that counts:
+ * a child gets there as the agent's children do, and looks. */
+static uint32_t
+probe (void)
+{
+  uint32_t facts = 0;
+  int ends[2];
+  pid_t pid;
+
+  if ((the_plan->flags & PRISM_LAUNCH_NETNS_COMMAND) == 0)
+    return launch_probe ();
+  if (pipe (ends) < 0 || (pid = fork ()) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_NET, errno, "a process that looks around");
+  if (pid == 0)
+    {
+      if (unshare (CLONE_NEWNET) == 0)
+        {
+          launch_give_up_capabilities ();
+          if (launch_load_seccomp () == 0)
+            facts = launch_probe ();
+        }
+      _exit (write (ends[1], &facts, sizeof facts) == sizeof facts ? 0 : 1);
+    }
+  close (ends[1]);
+  if (read (ends[0], &facts, sizeof facts) != sizeof facts)
+    facts = 0;
+  close (ends[0]);
+  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+  return facts;
+}
+
 void
 launch_init (const struct launch_plan *plan, int keeper)
 {
@@ -163,7 +199,7 @@ launch_init (const struct launch_plan *plan, int keeper)
   set_limits ();
   forbid_user_namespaces ();
   harden ();
-  launch_ready ();
+  launch_ready (probe ());
   close (keeper);
   close (PRISM_LAUNCH_KEEPER_FD);
   _exit (agent_run (&options));

@@ -281,6 +281,7 @@ launch_main (int argc, char **argv)
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EPERM, "a plan for root, and only that, is carried out by root");
   if ((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0 && setgroups (0, NULL) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setgroups");
+  launch_probe_remember ();
   socket = start_inner ();
   watch_signals (&open_mask);
   release_inner (socket);

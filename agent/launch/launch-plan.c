@@ -128,6 +128,7 @@ launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size)
   plan->uid = prism_wire_u32 (&r);
   plan->gid = prism_wire_u32 (&r);
   plan->processes = prism_wire_u64 (&r);
+  plan->data_bytes = prism_wire_u64 (&r);
   plan->hostname = prism_wire_str (&r, 64);
   plan->start = prism_wire_str (&r, PRISM_WIRE_MAX_PATH);
   plan->n_groups = prism_wire_u32 (&r);

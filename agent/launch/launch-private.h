@@ -36,7 +36,7 @@ struct launch_step
 struct launch_plan
 {
   uint32_t flags, uid, gid;
-  uint64_t processes;
+  uint64_t processes, data_bytes;
   const char *hostname, *start;
   uint32_t n_groups, n_steps, n_shown;
   struct launch_group groups[PRISM_LAUNCH_MAX_GROUPS];
@@ -49,7 +49,7 @@ bool launch_plan_next (struct prism_wire_reader *at, struct launch_step *step);
 
 /* launch-report.c: what the host hears. */
 void launch_note (const char *key, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
-void launch_ready (void);
+void launch_ready (uint32_t facts);
 void launch_ended (int status, uint32_t left);
 /* Tells the host and ends this half; the keeper undoes what it made first. */
 _Noreturn void launch_fail (enum prism_launch_stage stage, int error, const char *format, ...)
@@ -82,6 +82,7 @@ bool launch_write_file (int dir, const char *path, const char *text);
 /* launch-userns.c */
 void launch_enter_ids (const struct launch_plan *plan);
 void launch_drop_capabilities (const struct launch_plan *plan);
+void launch_give_up_capabilities (void);
 int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
 
 /* launch-groups.c: by the keeper. Fills in descriptors of the files that admit a
@@ -100,6 +101,10 @@ int launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size
 /* launch-root.c: by the inner half. shown() is called once, before the first step
  * that needs one of them. */
 void launch_root_build (const struct launch_plan *plan, const int *(*shown) (void));
+
+/* launch-probe.c: remember() by the keeper, before the clone; probe() in the end. */
+void launch_probe_remember (void);
+uint32_t launch_probe (void);
 
 /* launch-net.c */
 void launch_loopback_up (void);

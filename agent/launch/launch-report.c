@@ -42,11 +42,12 @@ launch_note (const char *key, const char *format, ...)
 }
 
 void
-launch_ready (void)
+launch_ready (uint32_t facts)
 {
   uint8_t bytes[8];
   struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
   prism_wire_put (&w, PRISM_LAUNCH_READY, 1);
+  prism_wire_put (&w, facts, 4);
   send_message (&w);
 }
 

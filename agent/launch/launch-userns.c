@@ -69,6 +69,13 @@ launch_drop_capabilities (const struct launch_plan *plan)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "capset");
 }
 
+void
+launch_give_up_capabilities (void)
+{
+  if (set_capabilities (0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "capset");
+}
+
 /* A user namespace that is only a table of ids, for an idmapped mount: `from` on
  * the disk is `to` for the sandbox. It lives as long as its descriptor. */
 int

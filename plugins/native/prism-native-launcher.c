@@ -29,7 +29,7 @@ struct _PrismNativeLauncher
   int pidfd, control, keeper;
   GPtrArray *notes; /* of PrismNativeNote */
   gboolean ready, ended, reaped;
-  guint32 left;
+  guint32 left, facts;
   GError *failure;
 };
 
@@ -229,6 +229,7 @@ take_message (PrismNativeLauncher *self, const guint8 *bytes, gsize size)
       take_note (self, &r);
       break;
     case PRISM_LAUNCH_READY:
+      self->facts = prism_wire_u32 (&r);
       self->ready = TRUE;
       break;
     case PRISM_LAUNCH_FAILED:
@@ -307,6 +308,12 @@ prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GC
   g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
                        "native: the launcher ended without a word; was it killed?");
   return FALSE;
+}
+
+guint32
+prism_native_launcher_get_facts (PrismNativeLauncher *self)
+{
+  return self->facts;
 }
 
 const char *

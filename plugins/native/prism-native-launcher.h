@@ -24,6 +24,8 @@ gboolean prism_native_launcher_wait_ready (PrismNativeLauncher *self,
                                            gint64 deadline,
                                            GCancellable *cancellable,
                                            GError **error);
+/* PRISM_LAUNCH_FACT_…: what the inner half found true of itself. */
+guint32 prism_native_launcher_get_facts (PrismNativeLauncher *self);
 /* What was noted so far under @key, or NULL. */
 const char *prism_native_launcher_get_note (PrismNativeLauncher *self, const char *key);
 GPtrArray *prism_native_launcher_get_notes (PrismNativeLauncher *self);

@@ -488,6 +488,7 @@ write_head (const PrismNativeAsked *asked, struct prism_wire_writer *w)
   prism_wire_put (w, asked->host->uid, 4);
   prism_wire_put (w, asked->host->gid, 4);
   prism_wire_put (w, asked->processes, 8);
+  prism_wire_put (w, asked->data_bytes, 8);
   prism_wire_put_str (w, asked->hostname);
   prism_wire_put_str (w, start);
   prism_wire_put (w, asked->n_groups, 4);
@@ -521,6 +522,9 @@ prism_native_plan_write (const PrismNativeAsked *asked, GError **error)
   prism_wire_put (&steps.writer, 0, 4);
   if (!is_host_tree (asked))
     prism_native_plan_write_system (asked, &steps);
+  else
+    /* Of its own pids: with the host's, the memory of its processes could be opened. */
+    prism_native_step (&steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
   if (!emit_all (asked, &steps, error))
     return NULL;
   if (!is_host_tree (asked))

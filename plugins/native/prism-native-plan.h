@@ -104,7 +104,7 @@ typedef struct
   guint n_protect;
 
   guint64 tmp_bytes, workspace_bytes;
-  guint64 processes; /* by resource limit; 0 = not by this */
+  guint64 processes, data_bytes; /* by resource limit; 0 = not by this */
   const PrismNativeGroup *groups;
   guint n_groups;
 } PrismNativeAsked;

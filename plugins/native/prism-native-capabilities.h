@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <libprism/prism.h>
+
+#include "prism-native-plan.h"
+
+G_BEGIN_DECLS
+
+/* Pure: from what was asked and what the probe inside found true (the launcher's
+ * PRISM_LAUNCH_FACT_… bits) to the controls that hold. @evidence is added to. */
+PrismCapabilities *prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, GVariantDict *evidence);
+
+G_END_DECLS

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finds where a control group can be made: below this process's own v1 group; in a
+ * v2 hierarchy, where a group with processes has no controllers to hand on, in the
+ * nearest ancestor that hands them on. Looked up once. */
+#include "prism-native-cgroup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const names[] = { "memory", "pids", "cpu" };
+
+const char *
+prism_native_controller_get_name (PrismNativeController controller)
+{
+  return names[controller];
+}
+
+static gboolean
+has_word (const char *list, const char *word, const char *separator)
+{
+  g_auto (GStrv) words = g_strsplit (list, separator, -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strcmp (g_strstrip (words[i]), word) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Octal escapes of mountinfo: space, tab, newline, backslash. */
+static char *
+unescape (const char *text)
+{
+  return g_strcompress (text);
+}
+
+/* The mount of one hierarchy: where it is, and which of its folders is there. */
+static gboolean
+find_mount (const char *mountinfo, const char *controller, char **point, char **root)
+{
+  g_auto (GStrv) lines = g_strsplit (mountinfo, "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *dash = strstr (lines[i], " - ");
+      g_auto (GStrv) left = NULL, right = NULL;
+      if (dash == NULL)
+        continue;
+      left = g_strsplit (lines[i], " ", 6);
+      right = g_strsplit (dash + 3, " ", 3);
+      if (g_strv_length (left) < 6 || g_strv_length (right) < 3)
+        continue;
+      if (strcmp (right[0], controller == NULL ? "cgroup2" : "cgroup") != 0
+          || (controller != NULL && !has_word (right[2], controller, ",")))
+        continue;
+      *root = unescape (left[3]);
+      *point = unescape (left[4]);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* The path of this process in one hierarchy, a line ID:CONTROLLERS:PATH. */
+static char *
+find_path (const char *cgroup, const char *controller)
+{
+  g_auto (GStrv) lines = g_strsplit (cgroup, "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_auto (GStrv) fields = g_strsplit (lines[i], ":", 3);
+      if (g_strv_length (fields) != 3)
+        continue;
+      if (controller == NULL ? fields[1][0] == 0 && strcmp (fields[0], "0") == 0
+                             : has_word (fields[1], controller, ","))
+        return g_strdup (fields[2]);
+    }
+  return NULL;
+}
+
+char *
+prism_native_cgroup_find_own (const char *mountinfo, const char *cgroup, const char *controller, char **mount_point)
+{
+  g_autofree char *point = NULL, *root = NULL, *path = find_path (cgroup, controller);
+  const char *rest;
+  char *own;
+
+  if (path == NULL || !find_mount (mountinfo, controller, &point, &root))
+    return NULL;
+  /* Mounted is a part of the hierarchy, in containers; what lies above is not seen. */
+  rest = path;
+  if (strcmp (root, "/") != 0)
+    {
+      gsize n = strlen (root);
+      if (strncmp (path, root, n) != 0 || (path[n] != 0 && path[n] != '/'))
+        return NULL;
+      rest = path + n;
+    }
+  own = g_strconcat (point, strcmp (rest, "/") == 0 ? "" : rest, NULL);
+  if (mount_point != NULL)
+    *mount_point = g_steal_pointer (&point);
+  return own;
+}
+
+static gboolean
+hands_on (const char *folder, const char *controller)
+{
+  g_autofree char *file = g_build_filename (folder, "cgroup.subtree_control", NULL), *text = NULL;
+  return g_file_get_contents (file, &text, NULL, NULL) && has_word (text, controller, " ");
+}
+
+/* The root of the hierarchy may have processes and children with controllers: as
+ * root they are handed on there if no other place does. */
+static gboolean
+make_hand_on (const char *folder, const char *controller)
+{
+  g_autofree char *file = g_build_filename (folder, "cgroup.subtree_control", NULL);
+  g_autofree char *word = g_strconcat ("+", controller, NULL);
+  FILE *out = fopen (file, "we");
+  gboolean done = out != NULL && fputs (word, out) >= 0;
+
+  if (out != NULL)
+    done = fclose (out) == 0 && done;
+  return done && hands_on (folder, controller);
+}
+
+static char *
+find_unified (const char *mountinfo, const char *cgroup, const char *controller)
+{
+  g_autofree char *top = NULL;
+  g_autofree char *folder = prism_native_cgroup_find_own (mountinfo, cgroup, NULL, &top);
+
+  while (folder != NULL && strlen (folder) > strlen (top))
+    {
+      char *parent = g_path_get_dirname (folder);
+      g_free (folder);
+      folder = parent;
+      if (access (folder, W_OK) == 0 && hands_on (folder, controller))
+        return g_steal_pointer (&folder);
+    }
+  if (folder != NULL && access (folder, W_OK) == 0
+      && (hands_on (folder, controller) || make_hand_on (folder, controller)))
+    return g_steal_pointer (&folder);
+  return NULL;
+}
+
+static gpointer
+look_up (gpointer data)
+{
+  PrismNativeCgroup *self = g_new0 (PrismNativeCgroup, 1);
+  g_autofree char *mountinfo = NULL, *cgroup = NULL;
+
+  self->why_not = geteuid () == 0 ? "no writable cgroup hierarchy has this controller"
+                                  : "an ordinary user has no control groups here; systemd-run --user --scope -p "
+                                    "Delegate=yes gives some";
+  if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
+      || !g_file_get_contents ("/proc/self/cgroup", &cgroup, NULL, NULL))
+    return self;
+  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+    {
+      g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, names[i], NULL);
+      if (own != NULL && access (own, W_OK) == 0)
+        self->parents[i] = g_steal_pointer (&own);
+      else
+        {
+          self->parents[i] = find_unified (mountinfo, cgroup, names[i]);
+          self->unified[i] = self->parents[i] != NULL;
+        }
+    }
+  return self;
+}
+
+const PrismNativeCgroup *
+prism_native_cgroup_get (void)
+{
+  static GOnce once = G_ONCE_INIT;
+  return g_once (&once, look_up, NULL);
+}

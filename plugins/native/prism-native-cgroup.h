@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  PRISM_NATIVE_CONTROLLER_MEMORY,
+  PRISM_NATIVE_CONTROLLER_PIDS,
+  PRISM_NATIVE_CONTROLLER_CPU,
+  PRISM_NATIVE_N_CONTROLLERS,
+} PrismNativeController;
+
+/* Where this process may make a control group for each controller; NULL: nowhere,
+ * and why. */
+typedef struct
+{
+  char *parents[PRISM_NATIVE_N_CONTROLLERS];
+  gboolean unified[PRISM_NATIVE_N_CONTROLLERS]; /* a v2 hierarchy */
+  const char *why_not;
+} PrismNativeCgroup;
+
+const PrismNativeCgroup *prism_native_cgroup_get (void);
+const char *prism_native_controller_get_name (PrismNativeController controller);
+
+/* Pure: from the texts of /proc/self/mountinfo and /proc/self/cgroup to the folder of
+ * this process's own group for a v1 controller, or with NULL of the v2 hierarchy. */
+char *
+prism_native_cgroup_find_own (const char *mountinfo, const char *cgroup, const char *controller, char **mount_point);
+
+G_END_DECLS

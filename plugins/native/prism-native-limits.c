@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which mechanism holds which limit: a control group where one can be made, a
+ * resource limit where that is as good or nearly, and otherwise the truth: refused
+ * when the caller set it, "not enforced" in the evidence when it is a default. */
+#include "prism-native-limits.h"
+
+#include <string.h>
+
+/* The agent and the shim of a first command are not the caller's processes. */
+#define OWN_PROCESSES 2
+
+static PrismNativeGroup *
+get_group (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismNativeController controller, const char *id)
+{
+  g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->parents[controller], id);
+  PrismNativeGroup *group;
+
+  for (guint i = 0; i < self->n_groups; i++)
+    if (strcmp (self->groups[i].folder, folder) == 0)
+      return &self->groups[i];
+  group = &self->groups[self->n_groups++];
+  group->folder = g_string_chunk_insert (self->texts, folder);
+  /* What moves one process by itself: a thread where only that is asked. */
+  group->entry = cgroup->unified[controller] ? "cgroup.procs" : "tasks";
+  return group;
+}
+
+static void
+add_setting (PrismNativeLimits *self, PrismNativeGroup *group, const char *file, gboolean optional, const char *value)
+{
+  g_assert (group->n_settings < G_N_ELEMENTS (group->settings));
+  group->settings[group->n_settings].file = file;
+  group->settings[group->n_settings].value = g_string_chunk_insert (self->texts, value);
+  group->settings[group->n_settings++].optional = optional;
+}
+
+static void
+say (PrismNativeLimits *self, const char *limit, const char *evidence)
+{
+  g_variant_dict_insert (self->evidence, limit, "s", evidence);
+}
+
+static void
+decide_memory (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, gint64 bytes, const char *id)
+{
+  g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT, bytes);
+
+  if (cgroup->parents[PRISM_NATIVE_CONTROLLER_MEMORY] == NULL)
+    {
+      self->data_bytes = bytes;
+      say (self, "memory-bytes", "RLIMIT_DATA, for each process on its own: no control group can be made");
+      return;
+    }
+  PrismNativeGroup *group = get_group (self, cgroup, PRISM_NATIVE_CONTROLLER_MEMORY, id);
+  if (cgroup->unified[PRISM_NATIVE_CONTROLLER_MEMORY])
+    {
+      add_setting (self, group, "memory.max", FALSE, value);
+      add_setting (self, group, "memory.swap.max", TRUE, "0");
+      say (self, "memory-bytes", "cgroup v2 memory.max");
+    }
+  else
+    {
+      add_setting (self, group, "memory.limit_in_bytes", FALSE, value);
+      add_setting (self, group, "memory.memsw.limit_in_bytes", TRUE, value);
+      say (self, "memory-bytes", "cgroup v1 memory.limit_in_bytes");
+    }
+}
+
+static void
+decide_processes (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, gint64 most, const char *id)
+{
+  g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT, most + OWN_PROCESSES);
+
+  if (cgroup->parents[PRISM_NATIVE_CONTROLLER_PIDS] == NULL)
+    {
+      self->processes = most + OWN_PROCESSES;
+      say (self, "max-pids", "RLIMIT_NPROC within the sandbox's own user namespace");
+      return;
+    }
+  add_setting (self, get_group (self, cgroup, PRISM_NATIVE_CONTROLLER_PIDS, id), "pids.max", FALSE, value);
+  say (self, "max-pids", cgroup->unified[PRISM_NATIVE_CONTROLLER_PIDS] ? "cgroup v2 pids.max" : "cgroup v1 pids.max");
+}
+
+/* FALSE where nothing can hold it. */
+static gboolean
+decide_cpu (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, gint64 millis, guint n_cpus, const char *id)
+{
+  gint64 period = millis < 10 ? 1000000 : 100000, quota = millis * period / 1000;
+  PrismNativeGroup *group;
+
+  if (millis >= (gint64)n_cpus * 1000)
+    {
+      say (self, "cpu-millis", "all of this machine's CPUs are within the limit");
+      return TRUE;
+    }
+  if (cgroup->parents[PRISM_NATIVE_CONTROLLER_CPU] == NULL)
+    return FALSE;
+  group = get_group (self, cgroup, PRISM_NATIVE_CONTROLLER_CPU, id);
+  if (cgroup->unified[PRISM_NATIVE_CONTROLLER_CPU])
+    {
+      g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, quota, period);
+      add_setting (self, group, "cpu.max", FALSE, value);
+      say (self, "cpu-millis", "cgroup v2 cpu.max");
+    }
+  else
+    {
+      g_autofree char *quota_text = g_strdup_printf ("%" G_GINT64_FORMAT, quota);
+      g_autofree char *period_text = g_strdup_printf ("%" G_GINT64_FORMAT, period);
+      add_setting (self, group, "cpu.cfs_period_us", FALSE, period_text);
+      add_setting (self, group, "cpu.cfs_quota_us", FALSE, quota_text);
+      say (self, "cpu-millis", "cgroup v1 cpu.cfs_quota_us");
+    }
+  return TRUE;
+}
+
+gboolean
+prism_native_limits_decide (PrismNativeLimits *self,
+                            PrismLimits *limits,
+                            const PrismNativeCgroup *cgroup,
+                            guint n_cpus,
+                            const char *id,
+                            GError **error)
+{
+  memset (self, 0, sizeof *self);
+  self->texts = g_string_chunk_new (512);
+  self->evidence = g_variant_dict_new (NULL);
+  decide_memory (self, cgroup, prism_limits_get (limits, "memory-bytes"), id);
+  decide_processes (self, cgroup, prism_limits_get (limits, "max-pids"), id);
+  say (self, "tmp-bytes", "size of one tmpfs, which /tmp, /run, /dev/shm and home share");
+  say (self, "max-fds", "RLIMIT_NOFILE");
+  if (!decide_cpu (self, cgroup, prism_limits_get (limits, "cpu-millis"), n_cpus, id))
+    {
+      if (prism_limits_is_set (limits, "cpu-millis"))
+        {
+          g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+                       "native: these limits cannot be enforced here: cpu-millis (%s); leave them out, or run as root",
+                       cgroup->why_not);
+          return FALSE;
+        }
+      g_autofree char *text = g_strconcat ("not enforced: ", cgroup->why_not, NULL);
+      say (self, "cpu-millis", text);
+    }
+  return TRUE;
+}
+
+void
+prism_native_limits_clear (PrismNativeLimits *self)
+{
+  g_clear_pointer (&self->texts, g_string_chunk_free);
+  g_clear_pointer (&self->evidence, g_variant_dict_unref);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A sandbox of namespaces: the launcher makes the boundary, the base class speaks
+ * to the agent in it, and the keeper confirms that nothing is left at the end. */
+#include "prism-native-sandbox.h"
+
+#include <gio/gunixconnection.h>
+
+#include "prism-native-capabilities.h"
+
+struct _PrismNativeSandbox
+{
+  PrismAgentSandbox parent_instance;
+  PrismNativeLauncher *launcher;
+};
+
+G_DEFINE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM_TYPE_AGENT_SANDBOX)
+
+static void
+prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *operation)
+{
+  PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (base);
+  g_autoptr (GError) error = NULL;
+
+  if (self->launcher == NULL
+      || prism_native_launcher_end (self->launcher, prism_operation_get_deadline (PRISM_OPERATION (operation)), &error))
+    prism_control_operation_complete (operation);
+  else
+    prism_operation_fail (PRISM_OPERATION (operation), error);
+}
+
+static void
+prism_native_sandbox_finalize (GObject *object)
+{
+  PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (object);
+
+  g_clear_pointer (&self->launcher, prism_native_launcher_free);
+  G_OBJECT_CLASS (prism_native_sandbox_parent_class)->finalize (object);
+}
+
+static void
+prism_native_sandbox_class_init (PrismNativeSandboxClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = prism_native_sandbox_finalize;
+  PRISM_AGENT_SANDBOX_CLASS (klass)->terminate = prism_native_sandbox_terminate;
+}
+
+static void
+prism_native_sandbox_init (PrismNativeSandbox *self)
+{
+}
+
+static GIOStream *
+take_connection (PrismNativeLauncher *launcher, GError **error)
+{
+  int fd = prism_native_launcher_steal_control (launcher);
+  g_autoptr (GSocket) socket = g_socket_new_from_fd (fd, error);
+
+  if (socket == NULL)
+    {
+      close (fd);
+      return NULL;
+    }
+  return G_IO_STREAM (g_socket_connection_factory_create_connection (socket));
+}
+
+static void
+take_notes (PrismNativeLauncher *launcher, GVariantDict *evidence)
+{
+  GPtrArray *notes = prism_native_launcher_get_notes (launcher);
+
+  for (guint i = 0; i < notes->len; i++)
+    {
+      const PrismNativeNote *note = notes->pdata[i];
+      g_variant_dict_insert (evidence, note->key, "s", note->text);
+    }
+}
+
+/* Everything that was required and is not there, in one error. */
+static gboolean
+check_required (PrismCapabilities *capabilities, PrismControls required, GError **error)
+{
+  PrismControls missing = required & ~prism_capabilities_get_controls (capabilities);
+  g_autoptr (GFlagsClass) flags = g_type_class_ref (PRISM_TYPE_CONTROLS);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < flags->n_values; i++)
+    if (flags->values[i].value != 0 && (missing & flags->values[i].value) == flags->values[i].value)
+      {
+        const char *nick = flags->values[i].value_nick, *why = prism_capabilities_get_evidence (capabilities, nick);
+        g_string_append_printf (text, "%s%s (%s)", text->len > 0 ? "; " : "", nick, why != NULL ? why : "not enforced");
+      }
+  if (text->len == 0)
+    return TRUE;
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+               "native: required, but not enforced in this sandbox: %s", text->str);
+  return FALSE;
+}
+
+/* The object owns the launcher from here on: whatever fails ends it. */
+static PrismNativeSandbox *
+new_sandbox (PrismSandboxSpec *spec, PrismNativeRequest *request, PrismNativeLauncher *launcher, GError **error)
+{
+  g_autoptr (PrismNativeLauncher) owned = launcher;
+  g_autoptr (GIOStream) connection = take_connection (launcher, error);
+  g_autofree char *reference = g_strconcat ("native:", request->id, NULL);
+  PrismNativeSandbox *self;
+
+  if (connection == NULL)
+    return NULL;
+  self = g_object_new (PRISM_TYPE_NATIVE_SANDBOX, "spec", spec, "connection", connection, "framed",
+                       request->asked.framed, "harden", FALSE, "backend-name", "native", "id", request->id, "workspace",
+                       request->inside, "reference", reference, NULL);
+  self->launcher = g_steal_pointer (&owned);
+  return self;
+}
+
+PrismSandbox *
+prism_native_sandbox_start (PrismSandboxSpec *spec,
+                            const PrismNativeOptions *options,
+                            GCancellable *cancellable,
+                            GError **error)
+{
+  PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
+  gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
+  g_autoptr (PrismNativeRequest) request = prism_native_request_new (spec, options, error);
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_autoptr (PrismNativeLauncher) launcher = NULL;
+  g_autoptr (PrismNativeSandbox) self = NULL;
+  g_autoptr (GBytes) plan = NULL;
+
+  if (request == NULL || (plan = prism_native_plan_write (&request->asked, error)) == NULL)
+    return NULL;
+  launcher = prism_native_launcher_spawn (prism_agent_get_path (), plan, error);
+  if (launcher == NULL || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+    return NULL;
+  take_notes (launcher, request->limits.evidence);
+  capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (launcher),
+                                                request->limits.evidence);
+  if (!check_required (capabilities, prism_sandbox_spec_get_require (spec), error))
+    return NULL;
+  self = new_sandbox (spec, request, g_steal_pointer (&launcher), error);
+  if (self == NULL)
+    return NULL;
+  prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self), capabilities);
+  if (!prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error))
+    {
+      prism_native_launcher_end (self->launcher, deadline + 10 * G_USEC_PER_SEC, NULL);
+      return NULL;
+    }
+  return PRISM_SANDBOX (g_steal_pointer (&self));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <libprism/prism.h>
+
+#include "prism-native-launcher.h"
+#include "prism-native-request.h"
+
+G_BEGIN_DECLS
+
+#define PRISM_TYPE_NATIVE_SANDBOX (prism_native_sandbox_get_type ())
+G_DECLARE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM, NATIVE_SANDBOX, PrismAgentSandbox)
+
+/* Starts it and waits until it answers. Blocking. A start that fails leaves nothing. */
+PrismSandbox *prism_native_sandbox_start (PrismSandboxSpec *spec,
+                                          const PrismNativeOptions *options,
+                                          GCancellable *cancellable,
+                                          GError **error);
+
+G_END_DECLS

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The backend as an application has it: from the registry, by its name. */
+#include <gio/gio.h>
+#include <libprism/prism.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct
+{
+  char *path;
+  PrismBackend *backend;
+  PrismSandboxSpec *spec;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GFile) folder = NULL;
+
+  f->path = g_dir_make_tmp ("prism-backend-XXXXXX", &error);
+  g_assert_no_error (error);
+  f->backend = prism_registry_create_backend (prism_registry_get_default (), "native", &error);
+  g_assert_no_error (error);
+  folder = g_file_new_for_path (f->path);
+  f->spec = prism_sandbox_spec_new (folder);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  g_autofree char *command = g_strdup_printf ("rm -rf '%s'", f->path);
+
+  g_assert_cmpint (system (command), ==, 0);
+  g_object_unref (f->backend);
+  g_object_unref (f->spec);
+  g_free (f->path);
+}
+
+static PrismSandbox *
+create (Fixture *f)
+{
+  g_autoptr (GError) error = NULL;
+  PrismSandbox *sandbox = prism_backend_create_sandbox (f->backend, f->spec, NULL, &error);
+
+  g_assert_no_error (error);
+  return sandbox;
+}
+
+static void
+assert_refused (Fixture *f, PrismSandboxError code, const char *word)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (f->backend, f->spec, NULL, &error);
+
+  g_assert_null (sandbox);
+  g_assert_error (error, PRISM_SANDBOX_ERROR, (int)code);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, word));
+}
+
+static char *
+run (PrismSandbox *sandbox, const char *script)
+{
+  const char *const argv[] = { "sh", "-c", script, NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+  GBytes *out;
+
+  g_assert_no_error (error);
+  out = prism_result_get_stdout (result);
+  return g_strchomp (g_strndup (g_bytes_get_data (out, NULL), g_bytes_get_size (out)));
+}
+
+static void
+close_sandbox (PrismSandbox *sandbox)
+{
+  g_autoptr (GError) error = NULL;
+
+  prism_sandbox_close (sandbox, NULL, &error);
+  g_assert_no_error (error);
+}
+
+static void
+test_run (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
+  g_autofree char *output = run (sandbox, "id -u; pwd; echo out >file"), *file = NULL;
+
+  g_assert_cmpstr (output, ==, "10001\n/workspace");
+  file = g_build_filename (f->path, "file", NULL);
+  g_assert_true (g_file_test (file, G_FILE_TEST_IS_REGULAR));
+  g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
+  close_sandbox (sandbox);
+  close_sandbox (sandbox);
+}
+
+static void
+test_network_only (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_autofree char *output = NULL;
+
+  g_object_set (f->backend, "isolation", 1, NULL);
+  sandbox = create (f);
+  capabilities = prism_sandbox_dup_capabilities (sandbox);
+  output = run (sandbox, "pwd; ls -d /proc/1/root /etc/shadow; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; "
+                         "python3 -c 'import socket; socket.socket(socket.AF_UNIX)' 2>/dev/null || echo no unix; "
+                         "python3 -c 'import socket; socket.socketpair()' && echo pair");
+  g_test_message ("%s", output);
+  g_assert_true (g_str_has_prefix (output, f->path));
+  g_assert_nonnull (strstr (output, "/etc/shadow"));
+  g_assert_nonnull (strstr (output, "\nlo\nno unix\npair"));
+  g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==,
+                    PRISM_CONTROLS_NETWORK | PRISM_CONTROLS_EGRESS | PRISM_CONTROLS_WORKSPACE);
+  close_sandbox (sandbox);
+
+  g_object_set (f->backend, "unix-sockets", 1, NULL);
+  g_clear_object (&sandbox);
+  g_clear_pointer (&capabilities, prism_capabilities_unref);
+  sandbox = create (f);
+  capabilities = prism_sandbox_dup_capabilities (sandbox);
+  g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, PRISM_CONTROLS_WORKSPACE);
+  close_sandbox (sandbox);
+}
+
+static void
+test_require (Fixture *f, gconstpointer data)
+{
+  g_object_set (f->backend, "isolation", 1, NULL);
+  g_object_set (f->spec, "require", PRISM_CONTROLS_FILESYSTEM | PRISM_CONTROLS_NETWORK | PRISM_CONTROLS_PRIVILEGE,
+                NULL);
+  assert_refused (f, PRISM_SANDBOX_ERROR_REFUSED, "filesystem");
+  assert_refused (f, PRISM_SANDBOX_ERROR_REFUSED, "privilege");
+}
+
+static void
+test_netns_command (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_autofree char *first = NULL, *second = NULL, *up = NULL, *caps = NULL;
+
+  g_object_set (f->backend, "netns", 1, NULL);
+  sandbox = create (f);
+  capabilities = prism_sandbox_dup_capabilities (sandbox);
+  first = run (sandbox, "readlink /proc/self/ns/net");
+  second = run (sandbox, "readlink /proc/self/ns/net");
+  up = run (sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; cat /sys/class/net/lo/operstate 2>/dev/null; "
+                     "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0))' 2>&1 | tail -1");
+  caps = run (sandbox, "grep -E 'Cap(Eff|Prm|Bnd)|Seccomp:|NoNew' /proc/self/status | tr -d ' \\t\\n'");
+  g_test_message ("%s %s %s", first, second, up);
+  g_assert_cmpstr (first, !=, second);
+  g_assert_true (g_str_has_prefix (up, "lo"));
+  g_assert_cmpstr (caps, ==,
+                   "CapPrm:0000000000000000CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1Seccomp:2");
+  g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
+  close_sandbox (sandbox);
+}
+
+static void
+test_framed (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autofree char *output = NULL;
+
+  g_object_set (f->backend, "channel", 1, NULL);
+  sandbox = create (f);
+  output = run (sandbox, "echo framed");
+  g_assert_cmpstr (output, ==, "framed");
+  close_sandbox (sandbox);
+}
+
+static void
+test_limits (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  PrismLimits *limits = prism_sandbox_spec_get_limits (f->spec);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *output = NULL;
+  const char *evidence;
+
+  g_assert_true (prism_limits_set (limits, "max-pids", 16, &error));
+  g_assert_true (prism_limits_set (limits, "memory-bytes", 128 << 20, &error));
+  g_assert_true (prism_limits_set (limits, "tmp-bytes", 1 << 20, &error));
+  sandbox = create (f);
+  capabilities = prism_sandbox_dup_capabilities (sandbox);
+  evidence = prism_capabilities_get_evidence (capabilities, "max-pids");
+  g_test_message ("max-pids: %s", evidence);
+  g_assert_nonnull (strstr (evidence, geteuid () == 0 ? "pids.max" : "RLIMIT_NPROC"));
+  output = run (sandbox, "python3 - <<'EOF'\n"
+                         "import os\n"
+                         "n = 0\n"
+                         "r, w = os.pipe()\n"
+                         "try:\n"
+                         "  while n < 100:\n"
+                         "    if os.fork() == 0:\n"
+                         "      os.close(w); os.read(r, 1); os._exit(0)\n"
+                         "    n += 1\n"
+                         "except BlockingIOError:\n"
+                         "  pass\n"
+                         "print(n)\n"
+                         "os.close(w)\n"
+                         "EOF\n");
+  g_test_message ("forks: %s", output);
+  g_assert_cmpint (atoi (output), >=, 10);
+  g_assert_cmpint (atoi (output), <=, 16);
+  g_free (output);
+  output = run (sandbox, "python3 -c 'b = bytearray(400 << 20)' >/dev/null 2>&1; echo $?");
+  g_assert_cmpstr (output, !=, "0");
+  g_free (output);
+  output = run (sandbox, "head -c 2M /dev/zero >/tmp/x 2>/dev/null; echo $?");
+  g_assert_cmpstr (output, ==, "1");
+  close_sandbox (sandbox);
+}
+
+static void
+test_unenforceable (Fixture *f, gconstpointer data)
+{
+  PrismLimits *limits = prism_sandbox_spec_get_limits (f->spec);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (prism_limits_set (limits, "cpu-millis", 500, &error));
+  if (geteuid () != 0)
+    {
+      assert_refused (f, PRISM_SANDBOX_ERROR_REFUSED, "cpu-millis");
+      return;
+    }
+  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
+  g_assert_nonnull (strstr (prism_capabilities_get_evidence (capabilities, "cpu-millis"), "cfs_quota"));
+  close_sandbox (sandbox);
+}
+
+static void
+test_copy (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autofree char *output = NULL, *path = g_build_filename (f->path, "file", NULL), *text = NULL;
+
+  g_assert_true (g_file_set_contents (path, "host", -1, NULL));
+  g_object_set (f->spec, "workspace-mode", PRISM_WORKSPACE_MODE_COPY, NULL);
+  sandbox = create (f);
+  output = run (sandbox, "cat file; echo inside >file; mkdir -p a/b; mv a c; touch c/b/x; ls c/b; cat file");
+  g_assert_cmpstr (output, ==, "hostx\ninside");
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "host");
+  close_sandbox (sandbox);
+}
+
+static void
+test_missing (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GFile) folder = g_file_new_for_path ("/nonexistent/folder");
+
+  g_object_set (f->spec, "workspace", folder, NULL);
+  assert_refused (f, PRISM_SANDBOX_ERROR_NOT_FOUND, "/nonexistent/folder");
+}
+
+static void
+test_probe (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismHealthReport) report = prism_backend_probe (f->backend, NULL, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (report)); i++)
+    {
+      g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), i);
+      g_test_message ("%s %d: %s [%s]", prism_health_check_get_id (check), prism_health_check_get_status (check),
+                      prism_health_check_get_summary (check), prism_health_check_get_remedy (check));
+      g_assert_cmpint (prism_health_check_get_status (check), !=, PRISM_HEALTH_STATUS_FAIL);
+    }
+  g_assert_cmpuint (prism_health_report_get_enforced (report), ==, 63);
+}
+
+static void
+add_test (const char *path, void (*test) (Fixture *, gconstpointer))
+{
+  g_test_add (path, Fixture, NULL, set_up, test, tear_down);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  add_test ("/native/backend/run", test_run);
+  add_test ("/native/backend/network-only", test_network_only);
+  add_test ("/native/backend/require", test_require);
+  add_test ("/native/backend/netns-command", test_netns_command);
+  add_test ("/native/backend/framed", test_framed);
+  add_test ("/native/backend/limits", test_limits);
+  add_test ("/native/backend/unenforceable", test_unenforceable);
+  add_test ("/native/backend/copy", test_copy);
+  add_test ("/native/backend/missing", test_missing);
+  add_test ("/native/backend/probe", test_probe);
+  return g_test_run ();
+}
