@@ -12,8 +12,9 @@ typedef struct
   GThread *thread;
 } PrismHome;
 
-/* Call in the default_init of an interface that scripts may implement. */
-void prism_home_watch_interface (GType iface);
+/* Call in the default_init of an interface that scripts may implement; @size is that
+ * of its vtable. */
+void prism_home_watch_interface (GType iface, gsize size);
 
 /* NULL for what is written in a compiled language and may be called in any thread. */
 const PrismHome *prism_home_of (gpointer instance);

@@ -25,7 +25,11 @@
 
 typedef void (*Constructed) (GObject *object);
 
-static GType watched[MAX_WATCHED];
+static struct
+{
+  GType iface;
+  gsize size; /* of its vtable; g_type_query() does not know interfaces */
+} watched[MAX_WATCHED];
 static int n_watched; /* atomic; entries below it never change */
 
 static G_DEFINE_QUARK (prism-home, home);
@@ -121,15 +125,13 @@ is_compiled_code (gpointer address)
 }
 
 static gboolean
-interface_is_compiled (gpointer klass, GType iface)
+interface_is_compiled (gpointer klass, GType iface, gsize size)
 {
   gpointer *vtable = g_type_interface_peek (klass, iface);
-  GTypeQuery query;
 
   if (vtable == NULL)
     return TRUE;
-  g_type_query (iface, &query);
-  for (gsize i = sizeof (GTypeInterface) / sizeof (gpointer); i < query.class_size / sizeof (gpointer); i++)
+  for (gsize i = sizeof (GTypeInterface) / sizeof (gpointer); i < size / sizeof (gpointer); i++)
     if (vtable[i] != NULL && !is_compiled_code (vtable[i]))
       return FALSE;
   return TRUE;
@@ -145,7 +147,7 @@ is_script (gpointer instance)
     {
       kind = KIND_COMPILED;
       for (int i = g_atomic_int_get (&n_watched) - 1; i >= 0; i--)
-        if (!interface_is_compiled (G_OBJECT_GET_CLASS (instance), watched[i]))
+        if (!interface_is_compiled (G_OBJECT_GET_CLASS (instance), watched[i].iface, watched[i].size))
           kind = KIND_SCRIPT;
       g_type_set_qdata (type, kind_quark (), GINT_TO_POINTER (kind));
     }
@@ -199,7 +201,7 @@ static gboolean
 is_watched (GType iface)
 {
   for (int i = g_atomic_int_get (&n_watched) - 1; i >= 0; i--)
-    if (watched[i] == iface)
+    if (watched[i].iface == iface)
       return TRUE;
   return FALSE;
 }
@@ -225,7 +227,7 @@ check_interface (gpointer check_data, gpointer g_iface)
 }
 
 void
-prism_home_watch_interface (GType iface)
+prism_home_watch_interface (GType iface, gsize size)
 {
   static GMutex lock;
   int i;
@@ -233,7 +235,8 @@ prism_home_watch_interface (GType iface)
   g_mutex_lock (&lock);
   i = n_watched;
   g_assert (i < MAX_WATCHED);
-  watched[i] = iface;
+  watched[i].iface = iface;
+  watched[i].size = size;
   g_atomic_int_set (&n_watched, i + 1);
   if (i == 0)
     g_type_add_interface_check (NULL, check_interface);

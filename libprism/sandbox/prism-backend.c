@@ -25,7 +25,7 @@ G_DEFINE_INTERFACE (PrismBackend, prism_backend, G_TYPE_OBJECT)
 static void
 prism_backend_default_init (PrismBackendInterface *iface)
 {
-  prism_home_watch_interface (PRISM_TYPE_BACKEND);
+  prism_home_watch_interface (PRISM_TYPE_BACKEND, sizeof (PrismBackendInterface));
 }
 
 /**

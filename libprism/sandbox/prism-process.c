@@ -57,7 +57,7 @@ prism_process_default_init (PrismProcessInterface *iface)
    */
   g_object_interface_install_property (iface,
                                        g_param_spec_object ("stderr-stream", NULL, NULL, G_TYPE_INPUT_STREAM, flags));
-  prism_home_watch_interface (PRISM_TYPE_PROCESS);
+  prism_home_watch_interface (PRISM_TYPE_PROCESS, sizeof (PrismProcessInterface));
 }
 
 /**

@@ -96,7 +96,7 @@ prism_sandbox_default_init (PrismSandboxInterface *iface)
    */
   tree_progress_signal = g_signal_new ("tree-progress", PRISM_TYPE_SANDBOX, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                        G_TYPE_NONE, 3, G_TYPE_UINT64, G_TYPE_UINT64, G_TYPE_UINT64);
-  prism_home_watch_interface (PRISM_TYPE_SANDBOX);
+  prism_home_watch_interface (PRISM_TYPE_SANDBOX, sizeof (PrismSandboxInterface));
 }
 
 void
