@@ -92,6 +92,23 @@ open_target (const struct launch_step *step)
   return fd;
 }
 
+/* Opens what a rule is about. A link has taken its place since the host looked:
+ * refused, as a link on the way is. */
+static int
+open_ruled (const char *target)
+{
+  struct stat info;
+  int fd = launch_openat2 (root, target, O_PATH | O_NOFOLLOW, 0);
+
+  if (fd >= 0 && fstat (fd, &info) == 0 && S_ISLNK (info.st_mode))
+    {
+      close (fd);
+      errno = ELOOP;
+      fd = -1;
+    }
+  return fd;
+}
+
 /* A mount point for `source`: there already, or made where that is allowed. */
 static int
 open_mount_point (const struct launch_step *step, bool folder)
@@ -272,11 +289,11 @@ bind_source (const struct launch_step *step)
 static void
 bind_self (const struct launch_step *step)
 {
-  int tree, target = launch_openat2 (root, step->target, O_PATH | O_NOFOLLOW, 0);
+  int tree, target = open_ruled (step->target);
 
   if (target < 0)
-    launch_fail (step->text[0] != 0 ? PRISM_LAUNCH_STAGE_PROTECT : PRISM_LAUNCH_STAGE_TARGET, errno, "%s",
-                 step->text[0] != 0 ? step->text : step->target);
+    launch_fail (step->text[0] != 0 && errno == ENOENT ? PRISM_LAUNCH_STAGE_PROTECT : PRISM_LAUNCH_STAGE_TARGET, errno,
+                 "%s", step->text[0] != 0 ? step->text : step->target);
   tree = launch_open_tree (target, "", LAUNCH_AT_RECURSIVE);
   if (tree < 0 || launch_mount_setattr (tree, attributes_of (step), 0, true, -1, true) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "/%s", step->target);
@@ -347,7 +364,7 @@ close_masks (bool host_tree)
 static void
 hide (const struct launch_step *step)
 {
-  int tree, target = launch_openat2 (root, step->target, O_PATH | O_NOFOLLOW, 0);
+  int tree, target = open_ruled (step->target);
 
   if (target < 0 && (errno == ENOENT || errno == ENOTDIR) && (step->flags & PRISM_LAUNCH_OPTIONAL) != 0)
     {

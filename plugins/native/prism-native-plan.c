@@ -216,7 +216,7 @@ add_mount_pins (GPtrArray *actions, const GArray *views, gboolean host_tree)
             best = view;
         }
       if (best != NULL && best->writable)
-        add_pins (actions, best, action->inside, action->outside);
+        add_pins (actions, best, action->inside, "");
     }
 }
 
@@ -290,7 +290,11 @@ emit_shown (Emitter *emitter, const Action *action)
   if (asked->host->root)
     flags |= PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_IDMAP;
   else if (is_host_tree (asked) && action->writable)
-    return; /* there already, as its owner sees it */
+    {
+      /* There already, as its owner sees it; it only cannot be moved away. */
+      prism_native_step (emitter->steps, PRISM_LAUNCH_SELF, 0, 0, 0, 0, action->inside, NULL);
+      return;
+    }
   prism_native_step (emitter->steps, PRISM_LAUNCH_BIND, flags, 0, copy ? asked->workspace_bytes : 0, 0, action->inside,
                      action->outside);
 }

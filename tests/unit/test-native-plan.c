@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The translator's tables: what is asked for, and the steps that come of it, read
+ * back with the launcher's own reader. */
+#include "prism-native-limits.h"
+#include "prism-native-plan.h"
+
+#include <string.h>
+
+#include "launch-private.h"
+
+static PrismNativePiece usr = { PRISM_NATIVE_PIECE_SHOWN, (char *)"/usr", NULL };
+static PrismNativePiece bin = { PRISM_NATIVE_PIECE_LINK, (char *)"/bin", (char *)"usr/bin" };
+static gpointer pieces_data[] = { &usr, &bin };
+static GPtrArray pieces = { pieces_data, 2 };
+static PrismNativeHost user = { FALSE, 1000, 1000, &pieces };
+static PrismNativeHost root = { TRUE, 10001, 10001, &pieces };
+
+static PrismNativeAsked
+asked_by (const PrismNativeHost *host)
+{
+  return (PrismNativeAsked){
+    .host = host,
+    .hostname = "prism",
+    .workspace = { "/home/u/ws", PRISM_NATIVE_KIND_FOLDER },
+    .sandbox_path = "/workspace",
+    .tmp_bytes = 1 << 20,
+    .workspace_bytes = 2 << 20,
+  };
+}
+
+static const char *const kinds[] = { "?",    "folder", "file", "link",   "tmpfs", "bind",
+                                     "self", "proc",   "pts",  "device", "hide",  "seal" };
+
+/* The steps after the system's, one a line: KIND[+flags] /target [text]. */
+static char *
+dump (const PrismNativeAsked *asked)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = prism_native_plan_write (asked, &error);
+  GString *text = g_string_new (NULL);
+  struct launch_plan plan;
+  struct launch_step step;
+  struct prism_wire_reader at;
+  gboolean own = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
+
+  g_assert_no_error (error);
+  g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)));
+  at = plan.steps;
+  for (guint i = 0; i < plan.n_steps; i++)
+    {
+      g_assert_true (launch_plan_next (&at, &step));
+      if (own)
+        g_string_append_printf (
+            text, "%s%s%s%s%s%s%s /%s%s%s\n", kinds[step.kind], step.flags & PRISM_LAUNCH_RO ? "+ro" : "",
+            step.flags & PRISM_LAUNCH_BY_KEEPER ? "+keeper" : "", step.flags & PRISM_LAUNCH_COPY ? "+copy" : "",
+            step.flags & PRISM_LAUNCH_INSIDE ? "+inside" : "", step.flags & PRISM_LAUNCH_OPTIONAL ? "+optional" : "",
+            step.flags & PRISM_LAUNCH_PARENTS ? "+parents" : "", step.target, step.text[0] != 0 ? " " : "", step.text);
+      /* The last of the system's own. */
+      own = own || (step.kind == PRISM_LAUNCH_LINK && strcmp (step.target, "var/tmp") == 0);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+assert_steps (const PrismNativeAsked *asked, const char *expected)
+{
+  g_autofree char *steps = dump (asked);
+  g_assert_cmpstr (steps, ==, expected);
+}
+
+static void
+test_workspace (void)
+{
+  PrismNativeAsked asked = asked_by (&user);
+
+  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+  asked.workspace_mode = PRISM_WORKSPACE_MODE_READONLY;
+  assert_steps (&asked, "bind+ro+parents /workspace /home/u/ws\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+  asked = asked_by (&root);
+  assert_steps (&asked, "bind+keeper+parents /workspace /home/u/ws\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+  asked.workspace_mode = PRISM_WORKSPACE_MODE_COPY;
+  assert_steps (&asked, "bind+keeper+copy+parents /workspace /home/u/ws\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+  asked.workspace.path = NULL;
+  assert_steps (&asked, "tmpfs+parents /workspace\nseal /\n");
+}
+
+static void
+test_rules (void)
+{
+  static const PrismNativeShown shown[] = {
+    { { "/home/u", PRISM_NATIVE_KIND_FOLDER }, "/home/u", FALSE },
+    { { "/home/u/ws/vendor/x", PRISM_NATIVE_KIND_FOLDER }, "/home/u/ws/vendor/x", FALSE },
+  };
+  static const PrismNativePath hide[] = { { "/home/u/.ssh", PRISM_NATIVE_KIND_FOLDER },
+                                          { "/home/u/ws/.env", PRISM_NATIVE_KIND_FILE },
+                                          { "/elsewhere", PRISM_NATIVE_KIND_FOLDER } };
+  static const PrismNativePath protect[] = { { "/home/u/ws/.git/hooks", PRISM_NATIVE_KIND_FOLDER } };
+  PrismNativeAsked asked = asked_by (&user);
+
+  asked.mounts = shown;
+  asked.n_mounts = 2;
+  asked.hide = hide;
+  asked.n_hide = 3;
+  asked.protect = protect;
+  asked.n_protect = 1;
+  /* The workspace is seen through the folder above it as well: each rule holds there
+   * too, and its own place there is covered by the workspace itself. */
+  assert_steps (&asked, "bind+ro+parents /home/u /home/u\n"
+                        "hide+optional /home/u/.ssh /home/u/.ssh\n"
+                        "hide+optional /home/u/ws/.env /home/u/ws/.env\n"
+                        "self+ro /home/u/ws/.git/hooks /home/u/ws/.git/hooks\n"
+                        "bind+parents /workspace /home/u/ws\n"
+                        "hide+optional /workspace/.env /home/u/ws/.env\n"
+                        "self /workspace/.git /home/u/ws/.git/hooks\n"
+                        "self+ro /workspace/.git/hooks /home/u/ws/.git/hooks\n"
+                        "self /workspace/vendor\n"
+                        "bind+ro+parents /workspace/vendor/x /home/u/ws/vendor/x\n"
+                        "bind+inside /home/u/ws /workspace\n"
+                        "seal /\n");
+}
+
+static void
+test_hidden_with_shown (void)
+{
+  static const PrismNativeShown shown = { { "/home/u/ws/a/b", PRISM_NATIVE_KIND_FOLDER }, "/home/u/ws/a/b", TRUE };
+  static const PrismNativePath hide = { "/home/u/ws/a", PRISM_NATIVE_KIND_FOLDER };
+  static const PrismNativePath protect = { "/home/u/ws/a/c", PRISM_NATIVE_KIND_FOLDER };
+  PrismNativeAsked asked = asked_by (&user);
+
+  asked.mounts = &shown;
+  asked.n_mounts = 1;
+  asked.hide = &hide;
+  asked.n_hide = 1;
+  asked.protect = &protect;
+  asked.n_protect = 1;
+  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
+                        "tmpfs /workspace/a\n"
+                        "bind+parents /workspace/a/b /home/u/ws/a/b\n"
+                        "seal /workspace/a\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+}
+
+static void
+test_network_only (void)
+{
+  static const PrismNativePath protect = { "/home/u/ws/.git", PRISM_NATIVE_KIND_FOLDER };
+  PrismNativeAsked asked = asked_by (&user);
+
+  asked.isolation = PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
+  assert_steps (&asked, "proc /proc\nself /home/u/ws\n");
+  asked.protect = &protect;
+  asked.n_protect = 1;
+  assert_steps (&asked, "proc /proc\n"
+                        "self /home /home/u/ws/.git\n"
+                        "self /home/u /home/u/ws/.git\n"
+                        "self /home/u/ws\n"
+                        "self+ro /home/u/ws/.git /home/u/ws/.git\n");
+  asked.host = &root;
+  asked.n_protect = 0;
+  assert_steps (&asked, "proc /proc\nbind+keeper /home/u/ws /home/u/ws\n");
+}
+
+static void
+test_refused (void)
+{
+  static const PrismNativeShown two[] = {
+    { { "/a", PRISM_NATIVE_KIND_FOLDER }, "/data", FALSE },
+    { { "/b", PRISM_NATIVE_KIND_FOLDER }, "/data", FALSE },
+  };
+  static const char *const taken[] = { "/proc/x", "/dev", "/etc", "/usr", "/", "/lib64" };
+  PrismNativeAsked asked = asked_by (&user);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (taken); i++)
+    {
+      asked.sandbox_path = taken[i];
+      g_assert_null (prism_native_plan_write (&asked, &error));
+      g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
+      g_clear_error (&error);
+    }
+  asked.sandbox_path = "/workspace";
+  asked.mounts = two;
+  asked.n_mounts = 2;
+  g_assert_null (prism_native_plan_write (&asked, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
+  g_clear_error (&error);
+  asked.isolation = PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
+  g_assert_null (prism_native_plan_write (&asked, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
+}
+
+/* Names with every byte that a path may have come through as they are. */
+static void
+test_odd_names (void)
+{
+  static const PrismNativePath hide = { "/home/u/ws/new\nline \xff:,\\", PRISM_NATIVE_KIND_FILE };
+  PrismNativeAsked asked = asked_by (&user);
+
+  asked.hide = &hide;
+  asked.n_hide = 1;
+  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
+                        "hide+optional /workspace/new\nline \xff:,\\ /home/u/ws/new\nline \xff:,\\\n"
+                        "link+optional /home/u/ws /workspace\n"
+                        "seal /\n");
+}
+
+static char *
+describe_groups (const PrismNativeLimits *limits)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < limits->n_groups; i++)
+    {
+      g_string_append_printf (text, "%s %s:", limits->groups[i].folder, limits->groups[i].entry);
+      for (guint k = 0; k < limits->groups[i].n_settings; k++)
+        g_string_append_printf (text, " %s=%s", limits->groups[i].settings[k].file,
+                                limits->groups[i].settings[k].value);
+      g_string_append_c (text, '\n');
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_limits (void)
+{
+  static const PrismNativeCgroup v1 = { { (char *)"/c/memory/x", (char *)"/c/pids", (char *)"/c/cpu" }, { 0 }, "" };
+  static const PrismNativeCgroup v2 = { { (char *)"/c/u", (char *)"/c/u", (char *)"/c/u" }, { 1, 1, 1 }, "" };
+  static const PrismNativeCgroup none = { { NULL }, { 0 }, "because" };
+  g_autoptr (PrismLimits) limits = prism_limits_new (PRISM_LIMITS_PROFILE_STANDARD);
+  g_autoptr (GError) error = NULL;
+  g_auto (PrismNativeLimits) decided = { 0 };
+  g_autofree char *text = NULL;
+
+  g_assert_true (prism_limits_set (limits, "memory-bytes", 1000, NULL));
+  g_assert_true (prism_limits_set (limits, "max-pids", 10, NULL));
+  g_assert_true (prism_native_limits_decide (&decided, limits, &v1, 8, "id", &error));
+  text = describe_groups (&decided);
+  g_assert_cmpstr (text, ==,
+                   "/c/memory/x/prism-id tasks: memory.limit_in_bytes=1000 memory.memsw.limit_in_bytes=1000\n"
+                   "/c/pids/prism-id tasks: pids.max=12\n"
+                   "/c/cpu/prism-id tasks: cpu.cfs_period_us=100000 cpu.cfs_quota_us=200000\n");
+  g_free (text);
+  prism_native_limits_clear (&decided);
+  g_assert_true (prism_native_limits_decide (&decided, limits, &v2, 8, "id", &error));
+  text = describe_groups (&decided);
+  g_assert_cmpstr (text, ==,
+                   "/c/u/prism-id cgroup.procs: memory.max=1000 memory.swap.max=0 pids.max=12 "
+                   "cpu.max=200000 100000\n");
+  prism_native_limits_clear (&decided);
+  g_assert_true (prism_native_limits_decide (&decided, limits, &none, 8, "id", &error));
+  g_assert_cmpuint (decided.n_groups, ==, 0);
+  g_assert_cmpuint (decided.processes, ==, 12);
+  g_assert_cmpuint (decided.data_bytes, ==, 1000);
+  g_assert_true (prism_limits_set (limits, "cpu-millis", 500, NULL));
+  prism_native_limits_clear (&decided);
+  g_assert_false (prism_native_limits_decide (&decided, limits, &none, 8, "id", &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
+}
+
+static void
+test_cgroup_text (void)
+{
+  static const char mountinfo[] = "31 25 0:26 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n"
+                                  "32 25 0:27 /box /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                  "33 25 0:28 / /sys/fs/cgroup/uni\\040fied rw - cgroup2 cgroup2 rw\n";
+  static const char cgroup[] = "4:memory:/a/b\n3:cpu,cpuacct:/box/c\n2:pids:/\n0::/user.slice/s.scope\n";
+  static const struct
+  {
+    const char *controller, *own;
+  } cases[] = {
+    { "memory", "/sys/fs/cgroup/memory/a/b" },
+    { "cpu", "/sys/fs/cgroup/cpu,cpuacct/c" },
+    { "pids", NULL },
+    { NULL, "/sys/fs/cgroup/uni fied/user.slice/s.scope" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, cases[i].controller, NULL);
+      g_assert_cmpstr (own, ==, cases[i].own);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/native/plan/workspace", test_workspace);
+  g_test_add_func ("/native/plan/rules", test_rules);
+  g_test_add_func ("/native/plan/hidden-with-shown", test_hidden_with_shown);
+  g_test_add_func ("/native/plan/network-only", test_network_only);
+  g_test_add_func ("/native/plan/refused", test_refused);
+  g_test_add_func ("/native/plan/odd-names", test_odd_names);
+  g_test_add_func ("/native/limits/decide", test_limits);
+  g_test_add_func ("/native/cgroup/text", test_cgroup_text);
+  return g_test_run ();
+}
