@@ -156,8 +156,8 @@ test_much_output (gconstpointer mode)
   g_assert_cmpuint (size, ==, prism_result_get_stdout_total (all));
   g_assert_cmpmem (text + size - 12, 12, "line 199999\n", 12);
 
-  g_autoptr (PrismCommand) command
-      = prism_command_new_shell ("printf BEGIN; head -c 3000000 /dev/zero; printf END; head -c 700000 /dev/zero >&2");
+  g_autoptr (PrismCommand) command =
+      prism_command_new_shell ("printf BEGIN; head -c 3000000 /dev/zero; printf END; head -c 700000 /dev/zero >&2");
   prism_command_set_max_output_bytes (command, 1000);
   g_autoptr (PrismResult) cut = run_command (sandbox, command);
   assert_exit (cut, 0);
@@ -257,8 +257,8 @@ test_signal (gconstpointer mode)
   g_autoptr (PrismSandbox) sandbox = open_it (mode, NULL);
   Heard heard;
   heard_init (&heard);
-  g_autoptr (PrismCommand) command
-      = prism_command_new_shell ("seq 1 100000; echo err >&2; head -c 2000000 /dev/zero | tr '\\0' x");
+  g_autoptr (PrismCommand) command =
+      prism_command_new_shell ("seq 1 100000; echo err >&2; head -c 2000000 /dev/zero | tr '\\0' x");
   prism_command_set_capture (command, FALSE);
   g_signal_connect (command, "output", G_CALLBACK (hear), &heard);
   g_autoptr (PrismResult) result = run_command (sandbox, command);
@@ -315,7 +315,8 @@ test_pty (gconstpointer mode)
 {
   g_test_summary ("A pseudo-terminal of the size that was asked for; its input ends");
   g_autoptr (PrismSandbox) sandbox = open_it (mode, NULL);
-  g_autoptr (PrismCommand) command = prism_command_new_shell ("test -t 0 -a -t 1 -a -t 2 && stty size; cat; echo $TERM");
+  g_autoptr (PrismCommand) command =
+      prism_command_new_shell ("test -t 0 -a -t 1 -a -t 2 && stty size; cat; echo $TERM");
   prism_command_set_pty_size (command, 81, 33);
   g_autoptr (GBytes) input = g_bytes_new_static ("hello\n", 6);
   prism_command_set_stdin_bytes (command, input);
@@ -497,8 +498,8 @@ main (int argc, char **argv)
   for (guint m = 0; m < G_N_ELEMENTS (modes); m++)
     for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
       {
-        g_autofree char *path
-            = g_strdup_printf ("/agent/sandbox/%s/%s", modes[m].framed ? "framed" : "passed", tests[i].name);
+        g_autofree char *path =
+            g_strdup_printf ("/agent/sandbox/%s/%s", modes[m].framed ? "framed" : "passed", tests[i].name);
         g_test_add_data_func (path, &modes[m], tests[i].test);
       }
   return g_test_run ();
