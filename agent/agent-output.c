@@ -153,8 +153,7 @@ pump (struct agent_command *command, int i)
 void
 agent_command_pump (struct agent_command *command)
 {
-  /* STARTED, where it is wanted, comes first. */
-  if (!command->framed || command->over || (command->tells && !command->started))
+  if (!command->framed || command->over)
     return;
   for (int i = 0; i < 2; i++)
     pump (command, i);

@@ -204,13 +204,14 @@ prism_json_unsigned (PrismJson *self, const char *key, guint64 value)
   g_string_append_printf (self->text, "%" G_GUINT64_FORMAT, value);
 }
 
+/* Three decimals: a microsecond, where the unit is a millisecond. */
 void
 prism_json_double (PrismJson *self, const char *key, double value)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
   begin_value (self, key);
-  g_string_append (self->text, isfinite (value) ? g_ascii_dtostr (buffer, sizeof buffer, value) : "null");
+  g_string_append (self->text, isfinite (value) ? g_ascii_formatd (buffer, sizeof buffer, "%.3f", value) : "null");
 }
 
 void

@@ -97,7 +97,7 @@ prism_cli_parse_enum (GType type, const char *text, int *value, GError **error)
   return FALSE;
 }
 
-/* A comma-separated list. */
+/* A comma-separated list; "none" is no member of it. */
 gboolean
 prism_cli_parse_flags (GType type, const char *text, guint *value, GError **error)
 {
@@ -114,7 +114,7 @@ prism_cli_parse_flags (GType type, const char *text, guint *value, GError **erro
     {
       GFlagsValue *found = g_flags_get_value_by_nick (klass, g_strstrip (words[i]));
 
-      good = found != NULL;
+      good = found != NULL && found->value != 0;
       if (good)
         *value |= found->value;
       else

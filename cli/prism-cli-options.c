@@ -156,6 +156,18 @@ check_combinations (PrismCliOptions *self, GError **error)
   return refuse_absent (self, error);
 }
 
+/* After a bad option GOption takes back what it had read; who asked for JSON is
+ * to get it all the same. */
+static gboolean
+asks_for_json (char **argv)
+{
+  for (guint i = 1; argv[i] != NULL && !g_str_equal (argv[i], "--"); i++)
+    if (g_str_equal (argv[i], "--json"))
+      return TRUE;
+
+  return FALSE;
+}
+
 /* The command is what is left; with "--" or without. */
 gboolean
 prism_cli_options_parse (PrismCliOptions *self, const PrismCliCommand *command, int argc, char **argv, GError **error)
@@ -168,7 +180,10 @@ prism_cli_options_parse (PrismCliOptions *self, const PrismCliCommand *command, 
   good = prism_cli_parse (command, entries, TRUE, &argc, &rest, error);
   *self = parsed;
   if (!good)
-    return FALSE;
+    {
+      self->json = asks_for_json (argv);
+      return FALSE;
+    }
 
   if (argc > 1 && g_str_equal (rest[1], "--"))
     self->argv = g_strdupv (rest + 2);
@@ -188,7 +203,7 @@ prism_cli_options_backend (const PrismCliOptions *self, GError **error)
 static char *
 absolute (const char *path)
 {
-  g_autoptr (GFile) file = g_file_new_for_commandline_arg (path);
+  g_autoptr (GFile) file = prism_cli_file (path);
 
   return g_file_get_path (file);
 }
@@ -214,7 +229,7 @@ add_mounts (PrismSandboxSpec *spec, const char *option, char **texts, gboolean w
                           texts[i]);
 
       full = absolute (path->str);
-      source = g_file_new_for_path (full);
+      source = prism_cli_file (full);
       mount = prism_mount_new (source, *p == ':' ? p + 1 : full, writable);
       prism_sandbox_spec_add_mount (spec, mount);
     }

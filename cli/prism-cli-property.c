@@ -4,6 +4,7 @@
 #include "prism-cli-property.h"
 
 #include "prism-cli-names.h"
+#include "prism-cli-workspace.h"
 
 #include <gio/gio.h>
 #include <glib/gi18n.h>
@@ -85,7 +86,7 @@ parse_value (const char *text, GValue *value, gboolean *known, GError **error)
   if (type == G_TYPE_STRING)
     g_value_set_string (value, text);
   else if (type == G_TYPE_FILE)
-    g_value_take_object (value, g_file_new_for_commandline_arg (text));
+    g_value_take_object (value, prism_cli_file (text));
   else if (type == G_TYPE_STRV)
     g_value_take_boxed (value, g_strsplit (text, ",", -1));
   else if (type == G_TYPE_BOOLEAN)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""prism on a terminal, and when signals reach it."""
+import errno
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import base
+from base import DEADLINE, PRISM
+
+import taptest
+
+
+class Terminal:
+    """A pseudo-terminal with prism in its foreground."""
+
+    def __init__(self, case, arguments, rows=31, columns=97, env=None):
+        self.case = case
+        self.seen = b''
+        self.master, self.slave = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.slave)
+        self.process = subprocess.Popen([PRISM, *arguments], stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                        cwd=case.folder, env={**os.environ, 'TERM': 'xterm', **(env or {})},
+                                        preexec_fn=self.take)
+        case.addCleanup(self.close)
+
+    def take(self):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+
+    def type(self, data):
+        os.write(self.master, data)
+
+    def read(self, seconds):
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            data = os.read(self.master, 65536)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return False
+        self.seen += data
+        return bool(data)
+
+    def expect(self, words):
+        end = time.monotonic() + DEADLINE
+        while words not in self.seen:
+            self.case.assertLess(time.monotonic(), end, (words, self.seen))
+            if not self.read(0.2):
+                self.case.assertIsNone(self.process.poll(), self.seen)
+        return self.seen
+
+    def wait(self):
+        """Reads until prism has ended, and what is left."""
+        end = time.monotonic() + DEADLINE
+        while self.process.poll() is None:
+            self.case.assertLess(time.monotonic(), end, self.seen)
+            self.read(0.05)
+        while self.read(0.05):
+            pass
+        return self.process.returncode
+
+    def pending(self):
+        """What a shell would read from this terminal now."""
+        return struct.unpack('i', fcntl.ioctl(self.slave, termios.FIONREAD, b'\0' * 4))[0]
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+
+class OnTerminal(base.Case):
+    def test_default(self):
+        """on a terminal the command has one of its own, of the same size"""
+        terminal = Terminal(self, ['run', '--', 'sh', '-c', 'test -t 0 && test -t 1 && test -t 2 && tty; stty size; echo $TERM'])
+        self.assertEqual(terminal.wait(), 0, terminal.seen)
+        self.assertEqual(terminal.seen.split(b'\r\n')[:3], [b'/dev/pts/0', b'31 97', b'xterm'], terminal.seen)
+
+    def test_without(self):
+        """-T, or output that is piped: no terminal"""
+        terminal = Terminal(self, ['run', '-T', '--', 'sh', '-c', 'test -t 0 || test -t 1 || test -t 2; echo $?'])
+        terminal.wait()
+        self.assertIn(b'1', terminal.seen)
+        done = self.run_prism('run', '--', 'sh', '-c', 'test -t 1; echo $?')
+        self.assertEqual(done.stdout, b'1\n')
+
+    def test_asked_for(self):
+        """-t without a terminal: one inside, fed from the pipe"""
+        done = self.run_prism('run', '-t', '--', 'sh', '-c', 'stty -echo; test -t 0 && read line && echo "got $line"', input=b'words\n')
+        self.assertEqual((done.returncode, b'got words' in done.stdout), (0, True), done)
+
+    def test_status(self):
+        """exit statuses come through a terminal too"""
+        for script, status in (('exit 7', 7), ('kill -9 $$', 137)):
+            self.assertEqual(Terminal(self, ['run', '--', 'sh', '-c', script]).wait(), status)
+        terminal = Terminal(self, ['run', '--', 'no-such-command'])
+        self.assertEqual(terminal.wait(), 127)
+        self.assertIn(b'prism:', terminal.seen)
+        self.assertEqual(Terminal(self, ['run', '--timeout', '300ms', '--', 'sleep', '1000']).wait(), 124)
+
+    def test_typed(self):
+        """keys are typed inside, control keys too; the terminal is as it was afterwards"""
+        terminal = Terminal(self, ['run', '--', 'sh', '-c', 'trap "echo interrupted; exit 9" INT; echo ready; while :; do sleep 1; done'])
+        terminal.expect(b'ready')
+        terminal.type(b'\x03')
+        self.assertEqual(terminal.wait(), 9, terminal.seen)
+        self.assertIn(b'interrupted', terminal.seen)
+        self.assertEqual(termios.tcgetattr(terminal.slave), terminal.before)
+
+    def test_echo(self):
+        terminal = Terminal(self, ['run', '--', 'cat'])
+        terminal.type(b'one\r')
+        terminal.expect(b'one\r\none\r\n')
+        terminal.type(b'\x04')
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_resized(self):
+        """a new size reaches the command"""
+        terminal = Terminal(self, ['run', '--', 'bash', '-c', 'trap "stty size; exit 0" WINCH; echo ready; while :; do sleep 0.1; done'])
+        terminal.expect(b'ready')
+        terminal.resize(20, 60)
+        self.assertEqual(terminal.wait(), 0, terminal.seen)
+        self.assertIn(b'20 60', terminal.seen)
+
+    def test_shell(self):
+        """prism shell: job control works, exit ends it"""
+        terminal = Terminal(self, ['shell'])
+        terminal.type(b'echo $((6*7)); sleep 500 & jobs; kill %1; exit 5\r')
+        self.assertEqual(terminal.wait(), 5, terminal.seen)
+        self.assertIn(b'42', terminal.seen)
+        self.assertIn(b'Running', terminal.seen)
+        self.assertNotIn(b'no job control', terminal.seen)
+
+    def test_restored(self):
+        """ended by a signal, or crashing, prism puts the terminal back"""
+        for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGABRT, -signal.SIGABRT)):
+            with self.subTest(number):
+                marker = self.marker()
+                terminal = Terminal(self, ['run', '--', 'sh', '-c', f'echo ready; sleep {marker}'])
+                terminal.expect(b'ready')
+                self.assertNotEqual(termios.tcgetattr(terminal.slave), terminal.before)
+                terminal.process.send_signal(number)
+                self.assertEqual(terminal.wait(), status, terminal.seen)
+                self.assertEqual(termios.tcgetattr(terminal.slave), terminal.before)
+                self.assert_gone(marker)
+
+    def test_pushed_characters(self):
+        """what runs inside cannot type into the caller's shell (N-1)"""
+        attack = '''
+import ctypes, fcntl, os, termios
+libc = ctypes.CDLL(None, use_errno=True)
+fds = [0, 1, 2]
+try:
+    fds.append(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+except OSError:
+    pass
+for fd in fds:
+    for request in (termios.TIOCSTI, termios.TIOCSTI | 1 << 32, 0x541C):
+        libc.ioctl(fd, ctypes.c_ulong(request), ctypes.c_char_p(b"X"))
+print("tried")
+'''
+        for options in ([], ['-T'], ['-t']):
+            with self.subTest(options):
+                terminal = Terminal(self, ['run', *options, '--', 'python3', '-c', attack])
+                self.assertEqual(terminal.wait(), 0, terminal.seen)
+                self.assertIn(b'tried', terminal.seen)
+                self.assertEqual(terminal.pending(), 0)
+
+    def test_colours(self):
+        """colours on a terminal, none with NO_COLOR"""
+        for env, colours in (({}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False)):
+            terminal = Terminal(self, ['run', '--limit', 'x', '--', 'true'], env=env)
+            self.assertEqual(terminal.wait(), 125)
+            self.assertEqual(b'\x1b[' in terminal.seen, colours, terminal.seen)
+
+
+class Signals(base.Case):
+    def start(self, script, *options, **more):
+        process = subprocess.Popen([PRISM, 'run', *options, '--', 'sh', '-c', script], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        self.addCleanup(lambda: (process.kill(), process.communicate()) if process.poll() is None else None)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.assertEqual(process.stdout.readline(), b'ready\n')
+        return process
+
+    def test_ends_the_sandbox(self):
+        """SIGINT, SIGTERM, SIGHUP, SIGQUIT: the sandbox first, then 128 + N"""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number):
+                marker = self.marker()
+                process = self.start(f'sleep {marker} & setsid sleep {marker} & echo ready; sleep {marker}')
+                process.send_signal(number)
+                self.assertEqual(process.wait(DEADLINE), 128 + number)
+                self.assertFalse(self.is_running(marker))
+
+    def test_insists(self):
+        """a command that ignores what it is sent ends all the same; a second signal does not wait for that"""
+        marker = self.marker()
+        process = self.start(f'trap "" TERM INT HUP; echo ready; while :; do sleep {marker}; done')
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        self.assertIn(process.wait(DEADLINE), (130, 143))
+        self.assert_gone(marker)
+
+    def test_killed(self):
+        """a prism that is killed leaves nothing running"""
+        marker = self.marker()
+        process = self.start(f'sleep {marker} & setsid sleep {marker} & echo ready; sleep {marker}')
+        process.kill()
+        process.wait(DEADLINE)
+        self.assert_gone(marker)
+
+    def test_reader_hangs(self):
+        """a signal is heard while nobody reads the output"""
+        marker = self.marker()
+        process = self.start(f'echo ready; yes {marker}')
+        self.until(lambda: self.state(process.pid) == 'S', 'prism never waited')
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(DEADLINE), 143)
+        self.assert_gone(marker)
+
+    @staticmethod
+    def state(pid):
+        with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as file:
+            return file.read().rsplit(')', 1)[1].split()[0]
+
+    def test_ignored(self):
+        """what was ignored when prism started stays ignored (nohup)"""
+        process = self.start('echo ready; read line < fifo; exit 3',
+                             preexec_fn=lambda: (signal.signal(signal.SIGHUP, signal.SIG_IGN), os.mkfifo('fifo')))
+        process.send_signal(signal.SIGHUP)
+        with open(os.path.join(self.folder, 'fifo'), 'w', encoding='ascii') as fifo:
+            fifo.write('go\n')
+        self.assertEqual(process.wait(DEADLINE), 3)
+
+    def test_export_interrupted(self):
+        """interrupted, --export leaves no file"""
+        process = self.start('echo ready; sleep 1000', '--workspace-mode', 'copy', '--export', 'out.tar')
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(DEADLINE), 143)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == '__main__':
+    taptest.main()
