@@ -12,6 +12,7 @@
 #include "prism-credential.h"
 #include "prism-egress-error.h"
 #include "prism-egress-policy.h"
+#include "prism-egress-resolver.h"
 #include "prism-egress-rule.h"
 #include "prism-enum-types.h"
 #include "prism-enums.h"

@@ -18,6 +18,7 @@ typedef struct _PrismCapabilities PrismCapabilities;
 typedef struct _PrismCommand PrismCommand;
 typedef struct _PrismCredential PrismCredential;
 typedef struct _PrismEgressPolicy PrismEgressPolicy;
+typedef struct _PrismEgressResolver PrismEgressResolver;
 typedef struct _PrismEgressRule PrismEgressRule;
 typedef struct _PrismFileEntry PrismFileEntry;
 typedef struct _PrismHealthCheck PrismHealthCheck;

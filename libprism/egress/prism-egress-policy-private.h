@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "prism-egress-policy.h"
+#include "prism-egress-flight-private.h"
 #include "prism-rule-index-private.h"
 
 G_BEGIN_DECLS
@@ -15,6 +15,8 @@ struct _PrismEgressPolicy
   char **presets;
   char *fingerprint;
   PrismRuleIndex *index;
+  PrismEgressResolver *resolver; /* kind resolver only, and then what it said */
+  PrismEgressAnswers answers;
 };
 
 G_END_DECLS

@@ -17,6 +17,7 @@ enum
   PROP_KIND,
   PROP_PRESETS,
   PROP_FINGERPRINT,
+  PROP_RESOLVER,
   N_PROPERTIES
 };
 
@@ -93,6 +94,9 @@ prism_egress_policy_get_property (GObject *object, guint property_id, GValue *va
     case PROP_FINGERPRINT:
       g_value_set_string (value, self->fingerprint);
       break;
+    case PROP_RESOLVER:
+      g_value_set_object (value, self->resolver);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, property_id, pspec);
     }
@@ -107,6 +111,8 @@ prism_egress_policy_finalize (GObject *object)
   g_clear_pointer (&self->rules, g_ptr_array_unref);
   g_strfreev (self->presets);
   g_free (self->fingerprint);
+  g_clear_object (&self->resolver);
+  prism_egress_answers_clear (&self->answers);
   G_OBJECT_CLASS (prism_egress_policy_parent_class)->finalize (object);
 }
 
@@ -147,6 +153,15 @@ prism_egress_policy_class_init (PrismEgressPolicyClass *klass)
    */
   properties[PROP_FINGERPRINT] =
       g_param_spec_string ("fingerprint", NULL, NULL, NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  /**
+   * PrismEgressPolicy:resolver:
+   *
+   * Who says what may be reached, where a resolver decides.
+   *
+   * Since: 1.0
+   */
+  properties[PROP_RESOLVER] = g_param_spec_object ("resolver", NULL, NULL, PRISM_TYPE_EGRESS_RESOLVER,
+                                                   G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 }
 
@@ -276,6 +291,29 @@ prism_egress_policy_new_for_rules (GPtrArray *rules, const char *const *presets,
 }
 
 /**
+ * prism_egress_policy_new_resolver:
+ * @resolver: who says what may be reached
+ *
+ * Returns: (transfer full): a policy that has no rules of its own;
+ *   [method@EgressPolicy.resolve] gives the one of now
+ *
+ * Since: 1.0
+ */
+PrismEgressPolicy *
+prism_egress_policy_new_resolver (PrismEgressResolver *resolver)
+{
+  PrismEgressPolicy *self;
+
+  g_return_val_if_fail (PRISM_IS_EGRESS_RESOLVER (resolver), NULL);
+
+  self = g_object_new (PRISM_TYPE_EGRESS_POLICY, NULL);
+  self->kind = PRISM_EGRESS_POLICY_KIND_RESOLVER;
+  self->resolver = g_object_ref (resolver);
+  g_clear_pointer (&self->fingerprint, g_free);
+  return self;
+}
+
+/**
  * prism_egress_policy_get_kind:
  * @self: a policy
  *
@@ -355,6 +393,9 @@ prism_egress_policy_get_fingerprint (PrismEgressPolicy *self)
  * rules. The rule also says which addresses the host may have; see
  * [method@EgressRule.allows_address].
  *
+ * A policy whose resolver decides has no rules itself, and so denies everything:
+ * ask the one that [method@EgressPolicy.resolve] gives.
+ *
  * Returns: (transfer none) (nullable): the rule; %NULL if none allows it, which
  *   is the answer for everything malformed
  *
@@ -370,4 +411,106 @@ prism_egress_policy_match (PrismEgressPolicy *self, const char *host, guint port
   if (port == 0 || port > G_MAXUINT16 || prism_host_parse (host, strlen (host), &parsed) != NULL)
     return NULL;
   return prism_rule_index_find (self->index, &parsed, (guint16)port, scheme);
+}
+
+/**
+ * prism_egress_policy_get_resolver:
+ * @self: a policy
+ *
+ * Returns: (transfer none) (nullable): who says what may be reached; %NULL where
+ *   the policy's own rules do
+ *
+ * Since: 1.0
+ */
+PrismEgressResolver *
+prism_egress_policy_get_resolver (PrismEgressPolicy *self)
+{
+  g_return_val_if_fail (PRISM_IS_EGRESS_POLICY (self), NULL);
+
+  return self->resolver;
+}
+
+/* --- resolve ------------------------------------------------------------------- */
+
+/**
+ * prism_egress_policy_resolve:
+ * @self: a policy
+ * @cancellable: (nullable): a cancellable
+ * @error: return location for an error
+ *
+ * The policy to decide by now. A resolver's answer holds for a second; it is
+ * given five to answer. A policy that has rules of its own is its own answer.
+ *
+ * Returns: (transfer full): a policy with rules; %NULL with
+ *   %PRISM_EGRESS_ERROR_DENIED if the resolver failed, was late or made no sense
+ *
+ * Since: 1.0
+ */
+PrismEgressPolicy *
+prism_egress_policy_resolve (PrismEgressPolicy *self, GCancellable *cancellable, GError **error)
+{
+  PrismEgressPolicy *answer;
+
+  g_return_val_if_fail (PRISM_IS_EGRESS_POLICY (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  if (self->resolver == NULL)
+    return g_object_ref (self);
+  answer = prism_egress_answers_get (&self->answers);
+  return answer != NULL ? answer : prism_egress_answers_ask (&self->answers, self->resolver, cancellable, error);
+}
+
+/**
+ * prism_egress_policy_resolve_async:
+ * @self: a policy
+ * @cancellable: (nullable): a cancellable
+ * @callback: (scope async): called in the context that is current now
+ * @user_data: for @callback
+ *
+ * As [method@EgressPolicy.resolve], without waiting for it. Everyone who asks
+ * while a resolver is being asked gets the same answer.
+ *
+ * Since: 1.0
+ */
+void
+prism_egress_policy_resolve_async (PrismEgressPolicy *self,
+                                   GCancellable *cancellable,
+                                   GAsyncReadyCallback callback,
+                                   gpointer user_data)
+{
+  g_autoptr (GTask) task = NULL;
+  PrismEgressPolicy *answer;
+
+  g_return_if_fail (PRISM_IS_EGRESS_POLICY (self));
+
+  task = g_task_new (self, cancellable, callback, user_data);
+  g_task_set_source_tag (task, prism_egress_policy_resolve_async);
+  /* An answer that came is handed on, cancelled or not. */
+  g_task_set_check_cancellable (task, FALSE);
+  answer = self->resolver == NULL ? g_object_ref (self) : prism_egress_answers_get (&self->answers);
+  if (answer != NULL)
+    g_task_return_pointer (task, answer, g_object_unref);
+  else
+    prism_egress_answers_join (&self->answers, G_OBJECT (self), self->resolver, g_steal_pointer (&task));
+}
+
+/**
+ * prism_egress_policy_resolve_finish:
+ * @self: a policy
+ * @result: what the callback was given
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): a policy with rules; %NULL if there is none, which
+ *   denies
+ *
+ * Since: 1.0
+ */
+PrismEgressPolicy *
+prism_egress_policy_resolve_finish (PrismEgressPolicy *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_EGRESS_POLICY (self), NULL);
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+  g_return_val_if_fail (g_async_result_is_tagged (result, prism_egress_policy_resolve_async), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-egress-resolver.h"
 #include "prism-egress-rule.h"
 
 G_BEGIN_DECLS
@@ -36,6 +37,9 @@ PRISM_AVAILABLE_IN_1_0
 PrismEgressPolicy *prism_egress_policy_new_for_rules (GPtrArray *rules, const char *const *presets, GError **error);
 
 PRISM_AVAILABLE_IN_1_0
+PrismEgressPolicy *prism_egress_policy_new_resolver (PrismEgressResolver *resolver);
+
+PRISM_AVAILABLE_IN_1_0
 PrismEgressPolicyKind prism_egress_policy_get_kind (PrismEgressPolicy *self);
 PRISM_AVAILABLE_IN_1_0
 GPtrArray *prism_egress_policy_get_rules (PrismEgressPolicy *self);
@@ -46,6 +50,20 @@ const char *prism_egress_policy_get_fingerprint (PrismEgressPolicy *self);
 PRISM_AVAILABLE_IN_1_0
 PrismEgressRule *
 prism_egress_policy_match (PrismEgressPolicy *self, const char *host, guint port, PrismEgressScheme scheme);
+
+PRISM_AVAILABLE_IN_1_0
+PrismEgressResolver *prism_egress_policy_get_resolver (PrismEgressPolicy *self);
+
+/* For a resolver's policy: the static one of now. Any other is its own answer. */
+PRISM_AVAILABLE_IN_1_0
+PrismEgressPolicy *prism_egress_policy_resolve (PrismEgressPolicy *self, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+void prism_egress_policy_resolve_async (PrismEgressPolicy *self,
+                                        GCancellable *cancellable,
+                                        GAsyncReadyCallback callback,
+                                        gpointer user_data);
+PRISM_AVAILABLE_IN_1_0
+PrismEgressPolicy *prism_egress_policy_resolve_finish (PrismEgressPolicy *self, GAsyncResult *result, GError **error);
 
 PRISM_AVAILABLE_IN_1_0
 char **prism_egress_policy_list_presets (void);
