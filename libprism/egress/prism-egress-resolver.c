@@ -22,7 +22,7 @@ G_DEFINE_INTERFACE (PrismEgressResolver, prism_egress_resolver, G_TYPE_OBJECT)
 static void
 prism_egress_resolver_default_init (PrismEgressResolverInterface *iface)
 {
-  prism_home_watch_interface (PRISM_TYPE_EGRESS_RESOLVER);
+  prism_home_watch_interface (PRISM_TYPE_EGRESS_RESOLVER, sizeof (PrismEgressResolverInterface));
 }
 
 /* --- the operation ----------------------------------------------------------- */
