@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-cli-child.h"
+#include "prism-cli-health.h"
 #include "prism-cli-json.h"
-#include "prism-cli-names.h"
 #include "prism-cli.h"
 
 #include <unistd.h>
@@ -101,29 +101,6 @@ status_of (GListModel *reports)
   return n == 0 ? DOCTOR_NOTHING : unanswered ? DOCTOR_UNANSWERED : DOCTOR_FINE;
 }
 
-static char *
-backend_name (PrismHealthReport *report)
-{
-  char *name;
-
-  g_object_get (report, "backend-name", &name, NULL);
-  return name;
-}
-
-static void
-add_controls (PrismJson *json, const char *key, PrismControls controls)
-{
-  g_auto (GStrv) nicks = prism_cli_flags_nicks (PRISM_TYPE_CONTROLS, controls);
-
-  prism_json_strv (json, key, (const char *const *)nicks);
-}
-
-static PrismControls
-missing_controls (PrismHealthReport *report)
-{
-  return ((PRISM_CONTROLS_WORKSPACE << 1) - 1) & ~prism_health_report_get_enforced (report);
-}
-
 static gboolean
 print_json (GListModel *reports, int status)
 {
@@ -131,95 +108,10 @@ print_json (GListModel *reports, int status)
 
   prism_json_begin_object (json, NULL);
   prism_json_integer (json, "status", status);
-  prism_json_begin_array (json, "backends");
-  for (guint i = 0; i < g_list_model_get_n_items (reports); i++)
-    {
-      g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
-      g_autofree char *name = backend_name (report);
-      g_autofree char *word = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_report_get_status (report));
-
-      prism_json_begin_object (json, NULL);
-      prism_json_string (json, "name", name);
-      prism_json_string (json, "status", word);
-      add_controls (json, "enforced", prism_health_report_get_enforced (report));
-      add_controls (json, "missing", missing_controls (report));
-      prism_json_begin_array (json, "checks");
-      for (guint j = 0; j < g_list_model_get_n_items (G_LIST_MODEL (report)); j++)
-        {
-          g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), j);
-          g_autofree char *nick = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_check_get_status (check));
-
-          prism_json_begin_object (json, NULL);
-          prism_json_string (json, "id", prism_health_check_get_id (check));
-          prism_json_string (json, "status", nick);
-          prism_json_string (json, "summary", prism_health_check_get_summary (check));
-          prism_json_string (json, "remedy", prism_health_check_get_remedy (check));
-          add_controls (json, "controls", prism_health_check_get_controls (check));
-          prism_json_end_object (json);
-        }
-      prism_json_end_array (json);
-      prism_json_end_object (json);
-    }
-  prism_json_end_array (json);
+  prism_cli_json_reports (json, "backends", reports);
   prism_json_end_object (json);
 
   return prism_json_print (json, STDOUT_FILENO);
-}
-
-static const char *
-status_word (PrismHealthStatus status, const char **style)
-{
-  static const char *const styles[] = { "\033[32m", "\033[33m", "\033[31m", "\033[2m", "\033[33m" };
-  const char *const words[] = { _ ("pass"), _ ("warn"), _ ("fail"), _ ("skipped"), _ ("no answer") };
-
-  *style = prism_cli_style (STDOUT_FILENO, styles[status]);
-
-  return words[status];
-}
-
-static void
-print_line (const char *indent, PrismHealthStatus status, const char *label, const char *text)
-{
-  g_autofree char *visible = prism_cli_visible (text);
-  const char *style;
-  const char *word = status_word (status, &style);
-
-  g_print ("%s%s%s%s  %s%s%s\n", indent, style, word, *style != '\0' ? "\033[0m" : "", label,
-           *label != '\0' ? ": " : "", visible);
-}
-
-static void
-print_report (PrismHealthReport *report)
-{
-  g_autofree char *name = backend_name (report);
-  g_auto (GStrv) enforced = prism_cli_flags_nicks (PRISM_TYPE_CONTROLS, prism_health_report_get_enforced (report));
-  g_auto (GStrv) missing = prism_cli_flags_nicks (PRISM_TYPE_CONTROLS, missing_controls (report));
-  g_autofree char *has = g_strjoinv (", ", enforced);
-  g_autofree char *lacks = g_strjoinv (", ", missing);
-  g_autofree char *text = NULL;
-
-  if (missing[0] == NULL)
-    text = g_strdup_printf (_ ("enforces %s"), has);
-  else if (enforced[0] == NULL)
-    text = g_strdup_printf (_ ("enforces nothing here; missing: %s"), lacks);
-  else
-    text = g_strdup_printf (_ ("enforces %s; missing: %s"), has, lacks);
-  print_line ("", prism_health_report_get_status (report), name, text);
-
-  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (report)); i++)
-    {
-      g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), i);
-      const char *remedy = prism_health_check_get_remedy (check);
-      PrismHealthStatus status = prism_health_check_get_status (check);
-
-      print_line ("  ", status, prism_health_check_get_id (check), prism_health_check_get_summary (check));
-      if (status != PRISM_HEALTH_STATUS_PASS && remedy != NULL)
-        {
-          g_autofree char *visible = prism_cli_visible (remedy);
-
-          g_print (_ ("        to do: %s\n"), visible);
-        }
-    }
 }
 
 static int
@@ -232,7 +124,7 @@ show (GListModel *reports, int status)
     {
       g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
 
-      print_report (report);
+      prism_cli_print_report (report, "");
     }
   if (status == DOCTOR_NOTHING)
     prism_cli_message (_ ("no plug-in was found that provides a backend; “prism inspect” says where was looked"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-cli-child.h"
+#include "prism-cli-health.h"
 #include "prism-cli-json.h"
 #include "prism-cli-names.h"
 #include "prism-cli.h"
@@ -28,6 +29,7 @@ typedef struct
   PrismPluginState state;
   const GError *error;
   JsonNode *backends; /* what the trial printed; NULL: it was not loaded */
+  GListModel *health; /* what its backends can do here; NULL: not asked */
 } Row;
 
 static void
@@ -35,6 +37,7 @@ row_free (Row *row)
 {
   g_object_unref (row->info);
   g_clear_pointer (&row->backends, json_node_unref);
+  g_clear_object (&row->health);
   g_free (row);
 }
 
@@ -122,6 +125,10 @@ print_json (GPtrArray *rows)
       prism_json_string (json, "state", state);
       prism_json_error (json, "error", row->error);
       prism_json_raw (json, "backends", details != NULL ? details : "[]");
+      if (row->health != NULL)
+        prism_cli_json_reports (json, "health", row->health);
+      else
+        prism_json_null (json, "health");
       prism_json_end_object (json);
     }
   prism_json_end_array (json);
@@ -234,6 +241,25 @@ print_row (const Row *row)
   print_visible (_ ("licence:"), prism_plugin_info_get_licence (row->info));
   if (row->backends != NULL)
     print_backends (row->backends);
+  for (guint i = 0; row->health != NULL && i < g_list_model_get_n_items (row->health); i++)
+    {
+      g_autoptr (PrismHealthReport) report = g_list_model_get_item (row->health, i);
+
+      prism_cli_print_report (report, "    ");
+    }
+}
+
+/* Only of what was asked for by name: it takes as long as making sandboxes does. */
+static void
+ask_health (PrismRegistry *registry, GPtrArray *rows)
+{
+  for (guint i = 0; i < rows->len; i++)
+    {
+      Row *row = rows->pdata[i];
+
+      if (row->state == PRISM_PLUGIN_STATE_LOADED)
+        row->health = prism_health_run (registry, prism_plugin_info_get_backends (row->info), NULL, NULL);
+    }
 }
 
 static void
@@ -273,6 +299,8 @@ prism_cmd_inspect (int argc, char **argv)
     }
 
   trials = try_rows (rows);
+  if (only != NULL)
+    ask_health (registry, rows);
   if (as_json)
     print_json (rows);
   else if (rows->len == 0)
