@@ -257,7 +257,7 @@ attack_raise_limits (void)
     if (getrlimit (resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
       {
         struct rlimit more = { limit.rlim_cur, limit.rlim_max + 1 };
-        if (setrlimit (resource, &more) == 0)
+        if (setrlimit (resource, &more) == 0 && getrlimit (resource, &limit) == 0 && limit.rlim_max == more.rlim_max)
           escaped ("raised the hard limit of resource %d", resource);
       }
 }

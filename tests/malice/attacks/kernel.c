@@ -2,6 +2,8 @@
 /* The kernel's own knobs, logs and less known doors. */
 #include "../malice.h"
 
+#include <stdbool.h>
+
 #include <dirent.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -21,10 +23,19 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Opening is enough: the kernel checks permission there, and the proof writes nothing. */
+/* To the value it has. Some can be opened by anybody, and ask at the write. */
+static bool
+writes_what_it_reads (int fd)
+{
+  char value[4096];
+  ssize_t n = pread (fd, value, sizeof value, 0);
+  return n <= 0 || pwrite (fd, value, n, 0) == n;
+}
+
 static void
 find_writable (const char *folder, int depth, int *budget)
 {
+  bool sysctl = strncmp (folder, "/proc/sys", 9) == 0;
   DIR *d = opendir (folder);
   for (struct dirent *e; d != NULL && (e = readdir (d)) != NULL && --*budget > 0;)
     {
@@ -36,9 +47,10 @@ find_writable (const char *folder, int depth, int *budget)
         find_writable (path, depth - 1, budget);
       else if (e->d_type == DT_REG && access (path, F_OK) == 0)
         {
-          int fd = open (path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-          if (fd >= 0)
-            escaped ("%s opens for writing", path);
+          int fd = open (path, (sysctl ? O_RDWR : O_WRONLY) | O_NONBLOCK | O_CLOEXEC);
+          if (fd >= 0 && (!sysctl || writes_what_it_reads (fd)))
+            escaped ("%s can be written", path);
+          close (fd);
         }
     }
   if (d != NULL)
