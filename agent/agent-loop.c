@@ -308,7 +308,8 @@ begin (const struct agent_options *options)
   int in = options->control, out = options->control;
 
   agent.options = *options;
-  agent.init = getpid () == 1;
+  agent.pid = getpid ();
+  agent.init = agent.pid == 1;
   agent.wall = AGENT_NEVER;
   agent.now = agent_clock ();
   prctl (PR_SET_DUMPABLE, 0, 0, 0, 0);

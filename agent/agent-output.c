@@ -153,7 +153,8 @@ pump (struct agent_command *command, int i)
 void
 agent_command_pump (struct agent_command *command)
 {
-  if (!command->framed || command->over)
+  /* STARTED, where it is wanted, comes first. */
+  if (!command->framed || command->over || (command->tells && !command->started))
     return;
   for (int i = 0; i < 2; i++)
     pump (command, i);

@@ -36,6 +36,7 @@ struct agent
 {
   struct agent_options options;
   struct agent_settings settings;
+  pid_t pid;
   bool init;     /* pid 1 of its pid namespace */
   bool over;     /* leave the loop: end everything */
   int notify;    /* eventfd: a shim has news */
@@ -102,6 +103,7 @@ struct agent_sink
   int fd;         /* -1: closed; bytes are dropped and credit is still granted */
   uint8_t stream; /* of its credit: 0 IN, 3 DATA */
   bool ends;      /* close it when all is written */
+  bool pending;   /* its descriptor is still to come: what comes meanwhile is held */
   bool pty;
   uint32_t window; /* what the host may still send */
   uint32_t owed;   /* consumed, credit not yet granted */

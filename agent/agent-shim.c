@@ -290,6 +290,8 @@ shim_run (void *data)
    * agent's, but limits, umask and the process's own attributes are not. */
   raw (SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
   raw (SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+  if (raw (SYS_getppid, 0, 0, 0, 0) != agent.pid)
+    leave (0); /* it died before this was asked for */
   raw (SYS_umask, 022, 0, 0, 0);
   limit (RLIMIT_CORE, &none);
   if (place->files.rlim_cur != RLIM_INFINITY)

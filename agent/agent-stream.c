@@ -51,6 +51,8 @@ put (struct agent_sink *sink, const uint8_t *bytes, size_t size)
 {
   size_t done = 0;
 
+  if (sink->pending)
+    return 0;
   while (done < size && sink->fd >= 0)
     {
       ssize_t n = write (sink->fd, bytes + done, size - done);

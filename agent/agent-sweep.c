@@ -126,7 +126,7 @@ kill_strays (void)
   unsigned base = walk_size;
   char path[80];
 
-  snprintf (path, sizeof path, "/proc/%d/task/%d/children", (int)getpid (), (int)getpid ());
+  snprintf (path, sizeof path, "/proc/%d/task/%d/children", (int)agent.pid, (int)agent.pid);
   push_children_file (path);
   while (walk_size > base)
     {

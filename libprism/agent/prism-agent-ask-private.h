@@ -36,6 +36,7 @@ struct _PrismAgentAsk
   GBytes *send;     /* DATA that is to go, then LAST */
   gsize sent;
   gboolean sent_last;
+  gboolean again; /* more could be sent at once */
 
   /* It is over without an error: answers the operation from ticket->call and data. */
   void (*answer) (PrismAgentAsk *ask);

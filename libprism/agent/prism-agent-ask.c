@@ -60,8 +60,8 @@ take_data (PrismAgentAsk *self, PrismAgentInbox *inbox, gboolean over)
   prism_agent_inbox_clear (inbox);
 }
 
-/* What there is credit for. */
-static void
+/* What there is credit for. TRUE: it could go on at once. */
+static gboolean
 send_data (PrismAgentAsk *self)
 {
   gsize size = g_bytes_get_size (self->send);
@@ -72,7 +72,7 @@ send_data (PrismAgentAsk *self)
       prism_agent_channel_unlock (self->channel);
       gsize n = MIN (MIN (size - self->sent, SENT_AT_ONCE), (gsize)MAX (credit, 0));
       if ((n == 0 && self->sent < size) || prism_agent_channel_is_congested (self->channel))
-        return;
+        return FALSE;
       gboolean last = self->sent + n == size;
       g_auto (PrismAgentFrame) frame = { 0 };
       prism_agent_frame_init (&frame, PRISM_WIRE_DATA, 0, last ? PRISM_WIRE_LAST : 0);
@@ -84,6 +84,7 @@ send_data (PrismAgentAsk *self)
       self->sent += n;
       self->sent_last = last;
     }
+  return !self->sent_last;
 }
 
 static void
@@ -125,12 +126,13 @@ take_news (PrismAgentAsk *self)
       fail (self, end);
     }
   else if (self->send != NULL)
-    send_data (self);
+    self->again = send_data (self);
 }
 
 static void
 step (PrismAgentAsk *self, gint64 now)
 {
+  self->again = FALSE;
   if (!self->submitted)
     submit (self);
   if (!self->over)
@@ -160,6 +162,12 @@ finish (PrismAgentAsk *self)
 
 /* --- two ways to wait --- */
 
+static gint64
+next_step (const PrismAgentAsk *self, gint64 now)
+{
+  return self->again ? now : self->deadline != 0 ? self->deadline : G_MAXINT64;
+}
+
 static void
 run_here (PrismAgentAsk *self)
 {
@@ -172,7 +180,7 @@ run_here (PrismAgentAsk *self)
   step (self, g_get_monotonic_time ());
   while (!self->over)
     {
-      prism_agent_waiter_poll (&waiter, fds, 0, self->deadline != 0 ? self->deadline : G_MAXINT64);
+      prism_agent_waiter_poll (&waiter, fds, 0, next_step (self, g_get_monotonic_time ()));
       step (self, g_get_monotonic_time ());
     }
   prism_agent_waiter_clear (&waiter);
@@ -183,7 +191,7 @@ ask_step (PrismAgentJob *job, gint64 now)
 {
   PrismAgentAsk *self = (PrismAgentAsk *)job;
   step (self, now);
-  job->deadline = self->deadline != 0 ? self->deadline : G_MAXINT64;
+  job->deadline = next_step (self, now);
   if (!self->over)
     return TRUE;
   if (self->cancelled_id != 0)

@@ -83,6 +83,7 @@ struct _PrismAgentExec
   gboolean stopping; /* told to end, for: */
   PrismOutcome reason;
   gboolean over_limit;
+  gboolean feeds; /* more input could be written at once */
   guint64 total;
   guint8 *spare; /* a chunk buffer to use again; atomic */
 
@@ -98,7 +99,8 @@ struct _PrismAgentExec
 gboolean prism_agent_exec_open_streams (PrismAgentExec *self, int *fds, guint *n_fds, GError **error);
 /* The pty's master: both directions. FALSE: it is no terminal. */
 gboolean prism_agent_exec_take_master (PrismAgentExec *self, int fd);
-void prism_agent_exec_feed (PrismAgentExec *self);
+/* TRUE: it could go on at once. */
+gboolean prism_agent_exec_feed (PrismAgentExec *self);
 void prism_agent_exec_read (PrismAgentExec *self);
 /* After the exit: reads on without waiting; TRUE when nothing that was written before it is left. */
 gboolean prism_agent_exec_drain (PrismAgentExec *self);

@@ -168,7 +168,7 @@ step_running (PrismAgentExec *self)
   take_news (self);
   if (self->phase != PRISM_AGENT_EXEC_RUNNING)
     return;
-  prism_agent_exec_feed (self);
+  self->feeds = prism_agent_exec_feed (self);
   prism_agent_exec_read (self);
   if (self->over_limit)
     stop (self, PRISM_OUTCOME_OUTPUT_LIMIT, 0);
@@ -210,7 +210,7 @@ next_deadline (PrismAgentExec *self)
     case PRISM_AGENT_EXEC_QUEUED:
       return self->give_up;
     case PRISM_AGENT_EXEC_RUNNING:
-      if (has_ready_output (self))
+      if (self->feeds || has_ready_output (self))
         return self->now;
       return self->stopping ? self->confirm_by : self->give_up;
     case PRISM_AGENT_EXEC_EXITED:

@@ -103,12 +103,21 @@ prism_agent_dup_printable (const char *text)
   return g_string_free (clean, FALSE);
 }
 
+/* Where our own words say it all. */
+static gboolean
+says_all (guint32 wire)
+{
+  return wire == PRISM_WIRE_ERROR_NOT_FOUND || wire == PRISM_WIRE_ERROR_NOT_EXECUTABLE || wire == PRISM_WIRE_ERROR_CWD
+         || wire == PRISM_WIRE_ERROR_NO_PROCESS || wire == PRISM_WIRE_ERROR_CANCELLED;
+}
+
 /* The agent's own words come last, as what they are: quoted, bounded, printable. */
 static GError *
 compose (PrismAgentSandbox *self, const PrismAgentCall *call, const char *subject, const char *hint)
 {
   GString *text = g_string_new (subject);
-  g_autofree char *message = call->message != NULL ? prism_agent_dup_printable (call->message) : NULL;
+  g_autofree char *message =
+      call->message != NULL && !says_all (call->error) ? prism_agent_dup_printable (call->message) : NULL;
   g_string_append_printf (text, ": %s", meaning_of (call->error));
   if (message != NULL && message[0] != '\0')
     g_string_append_printf (text, " (%s)", message);

@@ -318,7 +318,7 @@ send_framed (PrismAgentExec *self, const guint8 *bytes, gsize size)
   return (gssize)n;
 }
 
-void
+gboolean
 prism_agent_exec_feed (PrismAgentExec *self)
 {
   PrismAgentInput *in = &self->in;
@@ -327,7 +327,7 @@ prism_agent_exec_feed (PrismAgentExec *self)
     {
       gsize size;
       if (!next_input (self) || (!in->framed && !in->to_ready))
-        return;
+        return FALSE;
       const guint8 *bytes = g_bytes_get_data (in->bytes, &size);
       gssize n;
       if (in->framed)
@@ -337,7 +337,7 @@ prism_agent_exec_feed (PrismAgentExec *self)
       else
         n = write (in->to, bytes + in->at, size - in->at);
       if (n == 0)
-        return;
+        return FALSE;
       if (n > 0)
         in->at += (gsize)n;
       else if (errno == EAGAIN)
@@ -345,6 +345,7 @@ prism_agent_exec_feed (PrismAgentExec *self)
       else if (errno != EINTR)
         close_input (self); /* EPIPE: it reads no more, as it may */
     }
+  return in->open && (in->framed || in->to >= 0);
 }
 
 gboolean

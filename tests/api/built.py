@@ -128,4 +128,4 @@ def headers_alone():
 
 
 if __name__ == '__main__':
-    sys.exit(run([library_links, module_links, plugin_links, agent_links, module_exports, headers_alone]))
+    sys.exit(run([library_links, module_links, plugin_links, agent_links, module_exports, library_exports, documented, headers_alone]))

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* File requests. What is short is done in the loop, READ and WRITE in pieces as
+ * credit and bytes come; what walks a tree is done by a forked worker, whose
+ * results the loop relays. Everything here runs inside the sandbox's root: a
+ * path may lead anywhere in it, and nowhere else. */
+#pragma once
+
+#include "agent-private.h"
+
+#include <sys/stat.h>
+
+struct agent_job
+{
+  struct agent_job *next;
+  uint32_t id;
+  uint8_t type;
+  bool over;
+
+  /* READ: what is read; WRITE: the temporary file */
+  int fd;
+  uint64_t offset, left;
+  struct agent_source source; /* credit of DATA to the host */
+
+  /* WRITE */
+  int folder;
+  char leaf[256], temporary[32];
+  uint32_t mode, window, owed;
+
+  /* worker */
+  pid_t pid;
+  int results;          /* -1: nothing more comes */
+  struct agent_sink in; /* TREE_IN's DATA */
+  uint8_t *record;      /* one result, perhaps in part */
+  size_t have;
+  bool waiting; /* for its turn */
+  struct agent_work *work;
+};
+
+/* What a worker is asked: a copy, as it may have to wait for its turn. */
+struct agent_work
+{
+  uint8_t type;
+  uint32_t flags;
+  uint64_t entries, bytes;
+  int fd; /* the tree's stream, or -1 */
+  char *path, *other;
+  char text[];
+};
+
+/* --- paths ------------------------------------------------------------------- */
+
+/* Absolute; relative ones are below the workspace. Good until the next call. */
+const char *agent_path (const char *path);
+/* The folder that holds the path's last component, and that component: which is
+ * then never followed. -1 with errno. */
+int agent_path_parent (const char *path, char leaf[256]);
+/* Makes the folders that lead to the path's last component. */
+int agent_path_make_parents (const char *path);
+/* Of a link at `path` in a tree: relative, ".." only at its start and no more than lead to the root. */
+bool agent_link_is_inside (const char *target, const char *path);
+void agent_fail (uint32_t id, int error, const char *path);
+void agent_put_entry (struct prism_wire_writer *w, const struct stat *s, const char *name, const char *target);
+
+/* --- workers -------------------------------------------------------------------- */
+
+bool agent_worker_ask (struct agent_job *job, const struct agent_request *request, int *fds);
+void agent_worker_start (struct agent_job *job);
+void agent_worker_stop (struct agent_job *job);
+/* Relays what it can; answers true when the request is answered. */
+bool agent_worker_relay (struct agent_job *job);
+/* A whole result waits for credit or room. */
+bool agent_worker_holds (const struct agent_job *job);
+
+/* In the worker's process. Results go to a pipe in records of this size at most;
+ * none of these returns after an error. */
+#define AGENT_RECORD_HEADER 8u
+void agent_result (uint8_t type, bool last, const void *bytes, size_t size);
+void agent_result_done (uint64_t entries, uint64_t bytes);
+__attribute__ ((noreturn, format (printf, 3, 4))) void
+agent_result_error (enum prism_wire_error code, int error, const char *format, ...);
+__attribute__ ((noreturn)) void agent_result_errno (int error, const char *what);
+void *agent_worker_memory (size_t size);
+void agent_write_all (int fd, const void *bytes, size_t size);
+
+void agent_work_list (const struct agent_work *work);
+void agent_work_remove (const struct agent_work *work);
+void agent_work_search (const struct agent_work *work);
+void agent_work_pack (const struct agent_work *work);
+void agent_work_unpack (const struct agent_work *work, int in);
+
+/* The names of one folder, sorted by byte value. */
+struct agent_name
+{
+  uint32_t at;
+  uint8_t type; /* DT_ */
+  uint64_t ino;
+};
+struct agent_names
+{
+  char *text;
+  struct agent_name *items;
+  size_t size, room;
+  uint32_t count, most;
+};
+/* Reads at most `limit` names; false with errno, E2BIG for more. */
+bool agent_names_read (struct agent_names *names, int fd, uint64_t limit, bool hidden);
+void agent_names_clear (struct agent_names *names);

@@ -1,0 +1,893 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* File requests of the agent, over a wire that this test speaks itself. */
+#include "agent-fixture.h"
+
+#include <sys/un.h>
+
+#define RECURSIVE 1u
+#define PARENTS   2u
+#define OVERWRITE 4u
+#define FOLD_CASE 8u
+#define HIDDEN    16u
+
+static guint32 next_id = 1;
+
+static void
+ask_path (Agent *agent, guint8 type, guint32 id, const char *path, const char *other, guint32 a, guint32 b, int n_u32)
+{
+  WRITER (w);
+  prism_wire_put_str (&w, path);
+  if (other != NULL)
+    prism_wire_put_str (&w, other);
+  if (n_u32 > 0)
+    prism_wire_put (&w, a, 4);
+  if (n_u32 > 1)
+    prism_wire_put (&w, b, 4);
+  agent_say_writer (agent, type, id, &w);
+}
+
+/* DONE is 0, else the error. */
+static guint32
+expect_done (Agent *agent, guint32 id)
+{
+  g_auto (Frame) frame = FRAME_INIT;
+  g_assert_true (agent_next (agent, &frame));
+  g_assert_cmpuint (frame.header.id, ==, id);
+  if (frame.header.type == PRISM_WIRE_DONE)
+    return 0;
+  g_autofree char *message = NULL;
+  guint32 error = frame_error (&frame, &message);
+  g_test_message ("%s", message);
+  return error;
+}
+
+/* DATA to its end, credit given as it comes; the error, or 0. */
+static guint32
+collect_data (Agent *agent, guint32 id, GByteArray *into)
+{
+  for (;;)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (agent, &frame));
+      g_assert_cmpuint (frame.header.id, ==, id);
+      if (frame.header.type == PRISM_WIRE_ERROR)
+        return frame_error (&frame, NULL);
+      g_assert_cmpint (frame.header.type, ==, PRISM_WIRE_DATA);
+      g_byte_array_append (into, frame.payload, frame.header.size);
+      if (frame.header.flags & PRISM_WIRE_LAST)
+        return 0;
+      if (frame.header.size > 0)
+        agent_say_credit (agent, id, 3, frame.header.size);
+    }
+}
+
+static guint32
+do_read (Agent *agent, const char *path, guint64 offset, guint64 length, GByteArray *into)
+{
+  guint32 id = next_id++;
+  WRITER (w);
+  prism_wire_put_str (&w, path);
+  prism_wire_put (&w, offset, 8);
+  prism_wire_put (&w, length, 8);
+  agent_say_writer (agent, PRISM_WIRE_READ, id, &w);
+  return collect_data (agent, id, into);
+}
+
+static guint32
+do_write (Agent *agent, const char *path, const void *bytes, gsize size, guint32 mode, guint32 flags)
+{
+  guint32 id = next_id++;
+  gsize sent = 0, credit = PRISM_WIRE_WINDOW;
+  ask_path (agent, PRISM_WIRE_WRITE, id, path, NULL, mode, flags, 2);
+  for (;;)
+    {
+      while (credit > 0)
+        {
+          gsize n = MIN (MIN (size - sent, credit), 100000);
+          gboolean last = sent + n == size;
+          agent_say (agent, PRISM_WIRE_DATA, last ? PRISM_WIRE_LAST : 0, id, (const guint8 *)bytes + sent, n, NULL, 0);
+          sent += n;
+          credit -= n;
+          if (last)
+            break;
+        }
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (agent, &frame));
+      g_assert_cmpuint (frame.header.id, ==, id);
+      if (frame.header.type == PRISM_WIRE_DONE)
+        return 0;
+      if (frame.header.type == PRISM_WIRE_ERROR)
+        return frame_error (&frame, NULL);
+      g_assert_cmpint (frame.header.type, ==, PRISM_WIRE_CREDIT);
+      struct prism_wire_reader r = prism_wire_read_from (frame.payload, frame.header.size);
+      g_assert_cmpuint (prism_wire_u8 (&r), ==, 3);
+      credit += prism_wire_u32 (&r);
+    }
+}
+
+/* One line an entry: type mode size name -> target. */
+static guint32
+do_list (Agent *agent, guint8 type, const char *path, guint32 flags, guint32 most, GString *into)
+{
+  guint32 id = next_id++;
+  ask_path (agent, type, id, path, NULL, flags, most, type == PRISM_WIRE_LIST ? 2 : 0);
+  for (;;)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (agent, &frame));
+      if (frame.header.type == PRISM_WIRE_ERROR)
+        return frame_error (&frame, NULL);
+      g_assert_cmpint (frame.header.type, ==, PRISM_WIRE_ENTRIES);
+      struct prism_wire_reader r = prism_wire_read_from (frame.payload, frame.header.size);
+      while (r.at < r.end)
+        {
+          guint8 kind = prism_wire_u8 (&r);
+          guint32 mode = prism_wire_u32 (&r);
+          guint64 size = prism_wire_u64 (&r);
+          gint64 mtime = (gint64)prism_wire_u64 (&r);
+          const char *name = prism_wire_str (&r, PRISM_WIRE_MAX_PATH);
+          const char *target = prism_wire_str (&r, PRISM_WIRE_MAX_PATH);
+          g_assert_false (r.bad);
+          g_assert_cmpint (mtime, >, G_GINT64_CONSTANT (1600000000000000));
+          g_string_append_printf (into, "%c %o %" G_GUINT64_FORMAT " %s%s%s\n", "?fdlo"[kind], mode,
+                                  kind == PRISM_WIRE_FILE ? size : 0, name, *target != 0 ? " -> " : "", target);
+        }
+      if (frame.header.flags & PRISM_WIRE_LAST)
+        return 0;
+    }
+}
+
+static char *
+in_workspace (Agent *agent, const char *name)
+{
+  return g_build_filename (agent->workspace, name, NULL);
+}
+
+static void
+put_file (Agent *agent, const char *name, const char *content)
+{
+  g_autofree char *path = in_workspace (agent, name);
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_assert_no_errno (g_mkdir_with_parents (folder, 0755));
+  g_assert_true (g_file_set_contents (path, content, -1, NULL));
+}
+
+static void
+put_link (Agent *agent, const char *name, const char *target)
+{
+  g_autofree char *path = in_workspace (agent, name);
+  g_assert_no_errno (symlink (target, path));
+}
+
+static GByteArray *
+make_bytes (gsize size)
+{
+  GByteArray *bytes = g_byte_array_sized_new (size);
+  g_byte_array_set_size (bytes, size);
+  for (gsize i = 0; i < size; i++)
+    bytes->data[i] = (guint8)(i * 2654435761u >> 13);
+  return bytes;
+}
+
+static void
+test_read (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  g_autoptr (GByteArray) big = make_bytes (3 * 1024 * 1024 + 17);
+  g_autofree char *path = in_workspace (&agent, "big");
+  g_assert_true (g_file_set_contents (path, (char *)big->data, big->len, NULL));
+  put_file (&agent, "empty", "");
+  put_link (&agent, "link", "big");
+  g_autofree char *fifo = in_workspace (&agent, "fifo");
+  g_assert_no_errno (mkfifo (fifo, 0644));
+  const struct
+  {
+    const char *path;
+    guint64 offset, length, expected;
+    guint32 error;
+  } rows[] = {
+    { "big", 0, G_MAXUINT64, big->len, 0 },
+    { path, 0, G_MAXUINT64, big->len, 0 },
+    { "link", 5, G_MAXUINT64, big->len - 5, 0 },
+    { "big", 100, 200, 200, 0 },
+    { "big", big->len - 3, 200, 3, 0 },
+    { "big", big->len + 3, 200, 0, 0 },
+    { "big", 0, 0, 0, 0 },
+    { "empty", 0, G_MAXUINT64, 0, 0 },
+    { "none", 0, G_MAXUINT64, 0, PRISM_WIRE_ERROR_NOT_FOUND },
+    { "", 0, G_MAXUINT64, 0, PRISM_WIRE_ERROR_TYPE },
+    { "fifo", 0, G_MAXUINT64, 0, PRISM_WIRE_ERROR_TYPE },
+    { "/dev/null", 0, G_MAXUINT64, 0, PRISM_WIRE_ERROR_TYPE },
+    { "big/x", 0, G_MAXUINT64, 0, PRISM_WIRE_ERROR_TYPE },
+    { "big", G_MAXUINT64, 1, 0, PRISM_WIRE_ERROR_TYPE },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GByteArray) got = g_byte_array_new ();
+      g_test_message ("%s", rows[i].path);
+      g_assert_cmpuint (do_read (&agent, rows[i].path, rows[i].offset, rows[i].length, got), ==, rows[i].error);
+      g_assert_cmpuint (got->len, ==, rows[i].expected);
+      if (rows[i].expected > 0)
+        g_assert_true (memcmp (got->data, big->data + rows[i].offset, got->len) == 0);
+    }
+  agent_stop (&agent);
+}
+
+/* A READ that nobody gives credit to stalls nothing, and can be cancelled. */
+static void
+test_read_stalled (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  g_autoptr (GByteArray) big = make_bytes (1024 * 1024);
+  g_autofree char *path = in_workspace (&agent, "big");
+  g_assert_true (g_file_set_contents (path, (char *)big->data, big->len, NULL));
+  WRITER (w);
+  prism_wire_put_str (&w, "big");
+  prism_wire_put (&w, 0, 8);
+  prism_wire_put (&w, G_MAXUINT64, 8);
+  agent_say_writer (&agent, PRISM_WIRE_READ, 77, &w);
+  gsize got = 0;
+  while (got < PRISM_WIRE_WINDOW)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      agent_expect (&agent, 77, PRISM_WIRE_DATA, &frame);
+      got += frame.header.size;
+    }
+  g_assert_cmpuint (got, ==, PRISM_WIRE_WINDOW);
+  Exited exited;
+  g_autofree char *text = agent_run_command (&agent, SH ("echo hi"), NULL, &exited);
+  g_assert_cmpstr (text, ==, "hi\n");
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 77, 0);
+  g_assert_cmpuint (agent_expect_error (&agent, 77), ==, PRISM_WIRE_ERROR_CANCELLED);
+  agent_stop (&agent);
+}
+
+static void
+test_write (void)
+{
+  Agent agent;
+  struct stat s;
+  agent_start (&agent);
+  g_autoptr (GByteArray) big = make_bytes (2 * 1024 * 1024 + 1);
+  g_autofree char *path = in_workspace (&agent, "a");
+  g_autofree char *outside = g_dir_make_tmp ("prism-outside-XXXXXX", NULL);
+  g_autofree char *victim = g_build_filename (outside, "victim", NULL);
+  g_assert_true (g_file_set_contents (victim, "safe", -1, NULL));
+
+  g_assert_cmpuint (do_write (&agent, "a", big->data, big->len, 0, 0), ==, 0);
+  g_autofree char *content = NULL;
+  gsize size = 0;
+  g_assert_true (g_file_get_contents (path, &content, &size, NULL));
+  g_assert_cmpmem (content, size, big->data, big->len);
+  g_assert_no_errno (stat (path, &s));
+  g_assert_cmpuint (s.st_mode & 07777, ==, 0644);
+
+  g_assert_no_errno (g_chmod (path, 0751));
+  g_assert_cmpuint (do_write (&agent, "a", "x", 1, 0, 0), ==, 0);
+  g_assert_no_errno (stat (path, &s));
+  g_assert_cmpuint (s.st_mode & 07777, ==, 0751);
+  g_assert_cmpuint (do_write (&agent, "a", "", 0, 0600, 0), ==, 0);
+  g_assert_no_errno (stat (path, &s));
+  g_assert_cmpuint (s.st_mode & 07777, ==, 0600);
+  g_assert_cmpuint (s.st_size, ==, 0);
+
+  g_assert_cmpuint (do_write (&agent, "p/q/r", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_write (&agent, "p/q/r", "x", 1, 0, PARENTS), ==, 0);
+  g_assert_cmpuint (do_write (&agent, "a/b", "x", 1, 0, PARENTS), ==, PRISM_WIRE_ERROR_TYPE);
+  g_assert_cmpuint (do_write (&agent, "p", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_TYPE);
+  g_assert_cmpuint (do_write (&agent, "p/..", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_INVALID);
+  g_assert_cmpuint (do_write (&agent, "setid", "x", 1, 04755, 0), ==, PRISM_WIRE_ERROR_INVALID);
+  g_autofree char *fifo = in_workspace (&agent, "fifo");
+  g_assert_no_errno (mkfifo (fifo, 0644));
+  g_assert_cmpuint (do_write (&agent, "fifo", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_TYPE);
+  put_link (&agent, "link", victim);
+  g_assert_cmpuint (do_write (&agent, "link", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_TYPE);
+  put_link (&agent, "dangling", "nowhere");
+  g_assert_cmpuint (do_write (&agent, "dangling", "x", 1, 0, 0), ==, PRISM_WIRE_ERROR_TYPE);
+  g_autofree char *kept = NULL;
+  g_assert_true (g_file_get_contents (victim, &kept, NULL, NULL));
+  g_assert_cmpstr (kept, ==, "safe");
+
+  /* Cancelled half-way: the old file, and no temporary one. */
+  ask_path (&agent, PRISM_WIRE_WRITE, 500, "p/q/r", NULL, 0, 0, 2);
+  agent_say (&agent, PRISM_WIRE_DATA, 0, 500, "half", 4, NULL, 0);
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 500, 0);
+  g_assert_cmpuint (agent_expect_error (&agent, 500), ==, PRISM_WIRE_ERROR_CANCELLED);
+  g_autoptr (GString) listing = g_string_new (NULL);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "p/q", HIDDEN, 10, listing), ==, 0);
+  g_assert_cmpstr (listing->str, ==, "f 644 1 r\n");
+  remove_tree (outside);
+  agent_stop (&agent);
+}
+
+static void
+test_list_and_stat (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  put_file (&agent, "b/two", "22");
+  put_file (&agent, "b.c", "1");
+  put_file (&agent, "B", "");
+  put_file (&agent, ".hid/x", "1");
+  put_file (&agent, "bad-\xff\n\t\"", "1");
+  put_link (&agent, "b/up", "..");
+  put_link (&agent, "loop", "loop");
+  g_autoptr (GString) flat = g_string_new (NULL);
+  g_autoptr (GString) deep = g_string_new (NULL);
+  g_autoptr (GString) all = g_string_new (NULL);
+  g_autoptr (GString) none = g_string_new (NULL);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", 0, 100, flat), ==, 0);
+  g_assert_cmpstr (flat->str, ==, "f 644 0 B\nd 755 0 b\nf 644 1 b.c\nf 644 1 bad-\xff\n\t\"\nl 777 0 loop -> loop\n");
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, agent.workspace, RECURSIVE, 100, deep), ==, 0);
+  g_assert_cmpstr (deep->str, ==,
+                   "f 644 0 B\nd 755 0 b\nf 644 2 b/two\nl 777 0 b/up -> ..\nf 644 1 b.c\nf 644 1 bad-\xff\n\t\"\n"
+                   "l 777 0 loop -> loop\n");
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", RECURSIVE | HIDDEN, 100, all), ==, 0);
+  g_assert_true (g_str_has_prefix (all->str, "d 755 0 .hid\nf 644 1 .hid/x\n"));
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", RECURSIVE, 7, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", RECURSIVE, 6, none), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", 0, 4, none), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "none", 0, 4, none), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "B", 0, 4, none), ==, PRISM_WIRE_ERROR_TYPE);
+
+  g_string_truncate (none, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "b/two", 0, 0, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "loop", 0, 0, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "b/", 0, 0, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "/dev/null", 0, 0, none), ==, 0);
+  g_assert_cmpstr (none->str, ==, "f 644 2 \nl 777 0  -> loop\nd 755 0 \no 666 0 \n");
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "/", 0, 0, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "", 0, 0, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "loop/x", 0, 0, none), ==, PRISM_WIRE_ERROR_TYPE);
+  agent_stop (&agent);
+}
+
+static guint32
+do_simple (Agent *agent, guint8 type, const char *path, const char *other, guint32 a, guint32 b, int n)
+{
+  guint32 id = next_id++;
+  ask_path (agent, type, id, path, other, a, b, n);
+  return expect_done (agent, id);
+}
+
+static void
+test_rename_mkdir (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  put_file (&agent, "a", "a");
+  put_file (&agent, "b", "b");
+  put_file (&agent, "d/x", "x");
+  put_link (&agent, "l", "d/x");
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "a", "b", 0, 0, 1), ==, PRISM_WIRE_ERROR_EXISTS);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "a", "b", OVERWRITE, 0, 1), ==, 0);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "a", "c", 0, 0, 1), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "b", "no/c", 0, 0, 1), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "b", "d", OVERWRITE, 0, 1), ==, PRISM_WIRE_ERROR_TYPE);
+  /* The link itself moves. */
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "l", "d/l", 0, 0, 1), ==, 0);
+  g_autoptr (GString) listing = g_string_new (NULL);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", RECURSIVE, 10, listing), ==, 0);
+  g_assert_cmpstr (listing->str, ==, "f 644 1 b\nd 755 0 d\nl 777 0 d/l -> d/x\nf 644 1 d/x\n");
+
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "m/n", NULL, 0, 0, 2), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "m/n/o", NULL, 0700, PARENTS, 2), ==, 0);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "m/n/o", NULL, 0, PARENTS, 2), ==, 0);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "m/n/o", NULL, 0, 0, 2), ==, PRISM_WIRE_ERROR_EXISTS);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "b", NULL, 0, PARENTS, 2), ==, PRISM_WIRE_ERROR_EXISTS);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "x", NULL, 02755, 0, 2), ==, PRISM_WIRE_ERROR_INVALID);
+  g_string_truncate (listing, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, "m/n/o", 0, 0, listing), ==, 0);
+  g_assert_cmpstr (listing->str, ==, "d 700 0 \n");
+  agent_stop (&agent);
+}
+
+static void
+test_remove (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  g_autofree char *outside = g_dir_make_tmp ("prism-outside-XXXXXX", NULL);
+  g_autofree char *victim = g_build_filename (outside, "victim", NULL);
+  g_assert_true (g_file_set_contents (victim, "safe", -1, NULL));
+  put_file (&agent, "t/a/b", "1");
+  put_file (&agent, "t/c", "1");
+  put_link (&agent, "t/out", outside);
+  put_link (&agent, "out", outside);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "t", NULL, 0, 100, 2), ==, PRISM_WIRE_ERROR_EXISTS);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "t", NULL, RECURSIVE, 2, 2), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "t", NULL, RECURSIVE, 100, 2), ==, 0);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "t", NULL, RECURSIVE, 100, 2), ==,
+                    PRISM_WIRE_ERROR_NOT_FOUND);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "out", NULL, RECURSIVE, 100, 2), ==, 0);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, agent.workspace, NULL, RECURSIVE, 100, 2), ==,
+                    PRISM_WIRE_ERROR_INVALID);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "", NULL, RECURSIVE, 100, 2), ==, PRISM_WIRE_ERROR_INVALID);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "/", NULL, RECURSIVE, 100, 2), ==, PRISM_WIRE_ERROR_INVALID);
+  g_assert_true (g_file_test (victim, G_FILE_TEST_EXISTS));
+
+  /* Deeper than there may be open folders. */
+  Exited exited;
+  g_autofree char *made = agent_run_command (
+      &agent, SH ("i=0; mkdir deep; cd deep; while [ $i -lt 700 ]; do mkdir d; cd -P d; : > f; i=$((i+1)); done"), NULL,
+      &exited);
+  g_assert_cmpint (exited.code, ==, 0);
+  g_autoptr (GString) listing = g_string_new (NULL);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "deep", RECURSIVE, 10000, listing), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "deep", NULL, RECURSIVE, 10000, 2), ==, 0);
+  g_string_truncate (listing, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "", HIDDEN, 10, listing), ==, 0);
+  g_assert_cmpstr (listing->str, ==, "");
+  remove_tree (outside);
+  agent_stop (&agent);
+}
+
+static char *
+do_search (Agent *agent, const char *path, const char *query, guint32 flags, guint32 most, guint32 *error)
+{
+  guint32 id = next_id++;
+  GByteArray *all = g_byte_array_new ();
+  ask_path (agent, PRISM_WIRE_SEARCH, id, path, query, flags, most, 2);
+  *error = collect_data (agent, id, all);
+  for (guint i = 0; i < all->len; i++)
+    if (all->data[i] == 0)
+      all->data[i] = ':';
+  g_byte_array_append (all, (const guint8 *)"", 1);
+  return (char *)g_byte_array_free (all, FALSE);
+}
+
+static void
+test_search (void)
+{
+  Agent agent;
+  guint32 error;
+  agent_start (&agent);
+  put_file (&agent, "a", "one\nneedle two needle\n\nlast Needle");
+  put_file (&agent, "b/x", "needle\n");
+  put_file (&agent, "b.c", "needle\n");
+  put_file (&agent, ".git/x", "needle\n");
+  put_file (&agent, "node_modules/x", "needle\n");
+  put_link (&agent, "out", "/");
+  put_link (&agent, "again", "a");
+  g_autofree char *fifo = in_workspace (&agent, "fifo");
+  g_assert_no_errno (mkfifo (fifo, 0644));
+  g_autofree char *binary = in_workspace (&agent, "binary");
+  g_assert_true (g_file_set_contents (binary, "needle\0", 7, NULL));
+  /* A match over the border of two reads, and a line longer than one. */
+  GString *text = g_string_new (NULL);
+  for (int i = 0; i < 1024 * 1024 / 16 - 1; i++)
+    g_string_append (text, "0123456789abcde\n");
+  g_string_append (text, "0123456789needle\n");
+  g_autofree char *large = in_workspace (&agent, "large");
+  g_assert_true (g_file_set_contents (large, text->str, text->len, NULL));
+  g_string_truncate (text, 0);
+  for (int i = 0; i < 300000; i++)
+    g_string_append (text, "long");
+  g_string_append (text, "needle");
+  g_autofree char *line = in_workspace (&agent, "line");
+  g_assert_true (g_file_set_contents (line, text->str, text->len, NULL));
+  g_string_free (text, TRUE);
+
+  g_autofree char *found = do_search (&agent, "", "needle", 0, 1000, &error);
+  g_assert_cmpuint (error, ==, 0);
+  g_auto (GStrv) lines = g_strsplit (found, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 6);
+  g_assert_cmpstr (lines[0], ==, "a:2:1:needle two needle");
+  g_assert_cmpstr (lines[1], ==, "b/x:1:1:needle");
+  g_assert_cmpstr (lines[2], ==, "b.c:1:1:needle");
+  g_assert_cmpstr (lines[3], ==, "large:65536:11:0123456789needle");
+  g_assert_true (g_str_has_prefix (lines[4], "line:1:"));
+  g_assert_true (g_str_has_suffix (lines[4], "needle"));
+
+  g_autofree char *few = do_search (&agent, "", "needle", 0, 2, &error);
+  g_assert_cmpstr (few, ==, "a:2:1:needle two needle\nb/x:1:1:needle\n");
+  g_autofree char *hidden = do_search (&agent, agent.workspace, "needle", HIDDEN, 1, &error);
+  g_assert_cmpstr (hidden, ==, ".git/x:1:1:needle\n");
+  g_autofree char *any = do_search (&agent, "a", "nEEdLe", FOLD_CASE, 10, &error);
+  g_assert_cmpstr (any, ==, "a:2:1:needle two needle\na:4:6:last Needle\n");
+  g_autofree char *nothing = do_search (&agent, "", "no such text", 0, 10, &error);
+  g_assert_cmpstr (nothing, ==, "");
+  g_free (do_search (&agent, "", "", 0, 10, &error));
+  g_assert_cmpuint (error, ==, PRISM_WIRE_ERROR_INVALID);
+  g_free (do_search (&agent, "fifo", "x", 0, 10, &error));
+  g_assert_cmpuint (error, ==, PRISM_WIRE_ERROR_TYPE);
+  agent_stop (&agent);
+}
+
+/* Two renames and two removes a microsecond while requests go through the same
+ * names: never a byte outside. */
+static void
+test_races (void)
+{
+  Agent agent;
+  int out[2];
+  agent_start (&agent);
+  g_autofree char *outside = g_dir_make_tmp ("prism-outside-XXXXXX", NULL);
+  g_autofree char *victim = g_build_filename (outside, "f", NULL);
+  g_assert_true (g_file_set_contents (victim, "safe", -1, NULL));
+  put_file (&agent, "d/f", "in");
+  put_file (&agent, "leaf", "in");
+  g_autofree char *script =
+      g_strdup_printf ("import os,ctypes\nc=ctypes.CDLL(None)\nos.symlink('%s','l')\nos.symlink('%s','k')\n"
+                       "print(flush=True)\n"
+                       "while 1:\n c.renameat2(-100,b'leaf',-100,b'l',2)\n c.renameat2(-100,b'd/f',-100,b'k',2)\n",
+                       victim, victim);
+  g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+  agent_say_exec (&agent, 9999, ARGV ("/usr/bin/python3", "-c", script), NULL, (int[]){ out[1], 2 }, 2);
+  close (out[1]);
+  char c;
+  g_assert_cmpint (read (out[0], &c, 1), ==, 1);
+  for (int i = 0; i < 300; i++)
+    {
+      guint32 error = do_write (&agent, i & 1 ? "leaf" : "d/f", "new", 3, 0, 0);
+      g_assert_true (error == 0 || error == PRISM_WIRE_ERROR_TYPE || error == PRISM_WIRE_ERROR_NOT_FOUND);
+      g_autoptr (GString) listing = g_string_new (NULL);
+      error = do_list (&agent, PRISM_WIRE_LIST, "", RECURSIVE, 100, listing);
+      g_assert_true (error == 0 || error == PRISM_WIRE_ERROR_FAILED);
+    }
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 9999, 0);
+  agent_expect_exited (&agent, 9999);
+  close (out[0]);
+  g_autofree char *kept = NULL;
+  g_assert_true (g_file_get_contents (victim, &kept, NULL, NULL));
+  g_assert_cmpstr (kept, ==, "safe");
+  remove_tree (outside);
+  agent_stop (&agent);
+}
+
+/* --- trees --- */
+
+static void
+ask_tree (Agent *agent, guint8 type, guint32 id, const char *path, guint64 entries, guint64 bytes, int fd)
+{
+  WRITER (w);
+  prism_wire_put_str (&w, path);
+  prism_wire_put (&w, entries, 8);
+  prism_wire_put (&w, bytes, 8);
+  agent_say (agent, type, 0, id, w.start, w.at - w.start, &fd, fd >= 0 ? 1 : 0);
+}
+
+/* By DATA frames, or by a descriptor. */
+static guint32
+tree_out (Agent *agent, gboolean passed, const char *path, guint64 entries, guint64 bytes, GByteArray *into)
+{
+  guint32 id = next_id++;
+  int ends[2];
+  if (!passed)
+    {
+      ask_tree (agent, PRISM_WIRE_TREE_OUT, id, path, entries, bytes, -1);
+      return collect_data (agent, id, into);
+    }
+  g_assert_no_errno (pipe2 (ends, O_CLOEXEC));
+  ask_tree (agent, PRISM_WIRE_TREE_OUT, id, path, entries, bytes, ends[1]);
+  close (ends[1]);
+  gsize size = 0;
+  g_autofree char *all = read_pipe (ends[0], &size);
+  g_byte_array_append (into, (guint8 *)all, size);
+  close (ends[0]);
+  return expect_done (agent, id);
+}
+
+static guint32
+tree_in (Agent *agent, gboolean passed, const char *path, guint64 entries, guint64 bytes, const GByteArray *stream)
+{
+  guint32 id = next_id++;
+  int ends[2];
+  if (passed)
+    {
+      g_assert_no_errno (pipe2 (ends, O_CLOEXEC));
+      signal (SIGPIPE, SIG_IGN);
+      ask_tree (agent, PRISM_WIRE_TREE_IN, id, path, entries, bytes, ends[0]);
+      close (ends[0]);
+      for (guint at = 0; at < stream->len;)
+        {
+          ssize_t n = write (ends[1], stream->data + at, stream->len - at);
+          if (n < 0)
+            break;
+          at += n;
+        }
+      close (ends[1]);
+      return expect_done (agent, id);
+    }
+  gsize sent = 0, credit = PRISM_WIRE_WINDOW;
+  ask_tree (agent, PRISM_WIRE_TREE_IN, id, path, entries, bytes, -1);
+  for (gboolean last = FALSE;;)
+    {
+      while (!last && credit > 0)
+        {
+          gsize n = MIN (MIN (stream->len - sent, credit), 100000);
+          last = sent + n == stream->len;
+          agent_say (agent, PRISM_WIRE_DATA, last ? PRISM_WIRE_LAST : 0, id, stream->data + sent, n, NULL, 0);
+          sent += n;
+          credit -= n;
+        }
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (agent, &frame));
+      if (frame.header.type == PRISM_WIRE_DONE)
+        return 0;
+      if (frame.header.type == PRISM_WIRE_ERROR)
+        return frame_error (&frame, NULL);
+      g_assert_cmpint (frame.header.type, ==, PRISM_WIRE_CREDIT);
+      struct prism_wire_reader r = prism_wire_read_from (frame.payload + 1, 4);
+      credit += prism_wire_u32 (&r);
+    }
+}
+
+static void
+test_tree_round_trip (gconstpointer data)
+{
+  gboolean passed = GPOINTER_TO_INT (data);
+  Agent agent;
+  agent_start (&agent);
+  g_autoptr (GByteArray) big = make_bytes (3 * 1024 * 1024 + 5);
+  put_file (&agent, "src/a", "a");
+  put_file (&agent, "src/d/e/f", "deep");
+  put_file (&agent, "src/d.x", "");
+  put_file (&agent, "src/bad-\xff\n", "odd");
+  put_link (&agent, "src/d/link", "../a");
+  put_link (&agent, "src/here", "d/e");
+  g_autofree char *large = in_workspace (&agent, "src/large");
+  g_assert_true (g_file_set_contents (large, (char *)big->data, big->len, NULL));
+  g_autofree char *program = in_workspace (&agent, "src/a");
+  g_assert_no_errno (g_chmod (program, 04755));
+  g_autofree char *closed = in_workspace (&agent, "src/d/e");
+  g_assert_no_errno (g_chmod (closed, 0555));
+  for (int i = 0; i < 300; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("src/many/%03d", i);
+      g_autofree char *content = g_strnfill (i * 97, 'x');
+      put_file (&agent, name, content);
+    }
+  g_autoptr (GByteArray) first = g_byte_array_new ();
+  g_autoptr (GByteArray) second = g_byte_array_new ();
+  g_assert_cmpuint (tree_out (&agent, passed, "src", 1000, 1 << 30, first), ==, 0);
+  for (int round = 0; round < 2; round++)
+    {
+      /* Into a new folder, then over what is there. */
+      g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "dst", NULL, 0, PARENTS, 2), ==, 0);
+      g_assert_cmpuint (tree_in (&agent, passed, "dst", 1000, 1 << 30, first), ==, 0);
+      g_byte_array_set_size (second, 0);
+      g_assert_cmpuint (tree_out (&agent, !passed, "dst", 1000, 1 << 30, second), ==, 0);
+      g_assert_cmpmem (first->data, first->len, second->data, second->len);
+    }
+  struct stat s;
+  g_autofree char *copy = in_workspace (&agent, "dst/a");
+  g_assert_no_errno (stat (copy, &s));
+  g_assert_cmpuint (s.st_mode & 07777, ==, 0755);
+  g_assert_no_errno (g_chmod (closed, 0755));
+  g_autofree char *closed_copy = in_workspace (&agent, "dst/d/e");
+  g_assert_no_errno (g_chmod (closed_copy, 0755));
+
+  /* One less of each than there is. */
+  g_byte_array_set_size (second, 0);
+  g_assert_cmpuint (tree_out (&agent, passed, "src", 309, 1 << 30, second), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (tree_out (&agent, passed, "src", 1000, big->len, second), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (tree_in (&agent, passed, "dst", 300, 1 << 30, first), ==, PRISM_WIRE_ERROR_LIMIT);
+  g_assert_cmpuint (tree_in (&agent, passed, "dst", 1000, big->len, first), ==, PRISM_WIRE_ERROR_LIMIT);
+  /* Cut anywhere. */
+  for (guint at = 0; at < 600; at += 7)
+    {
+      g_autoptr (GByteArray) cut = g_byte_array_new ();
+      g_byte_array_append (cut, first->data, at);
+      g_assert_cmpuint (tree_in (&agent, passed, "dst", 1000, 1 << 30, cut), ==, PRISM_WIRE_ERROR_INVALID);
+    }
+  agent_stop (&agent);
+}
+
+static void
+test_tree_out_refuses (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  const char *const links[] = { "/etc/passwd", "..", "../../x", "a/../../..", "a/../b" };
+  g_autoptr (GByteArray) all = g_byte_array_new ();
+  g_autofree char *path = in_workspace (&agent, "t/d/x");
+  put_file (&agent, "t/d/a", "a");
+  for (guint i = 0; i < G_N_ELEMENTS (links); i++)
+    {
+      unlink (path);
+      put_link (&agent, "t/d/x", links[i]);
+      g_test_message ("%s", links[i]);
+      g_assert_cmpuint (tree_out (&agent, i & 1, "t", 100, 100, all), ==, i == 1 ? 0 : PRISM_WIRE_ERROR_ESCAPE);
+    }
+  unlink (path);
+  g_assert_no_errno (mkfifo (path, 0644));
+  g_assert_cmpuint (tree_out (&agent, TRUE, "t", 100, 100, all), ==, PRISM_WIRE_ERROR_TYPE);
+  unlink (path);
+  g_assert_cmpuint (tree_out (&agent, TRUE, "t/d/a", 100, 100, all), ==, PRISM_WIRE_ERROR_TYPE);
+  g_assert_cmpuint (tree_out (&agent, FALSE, "none", 100, 100, all), ==, PRISM_WIRE_ERROR_NOT_FOUND);
+  agent_stop (&agent);
+}
+
+static void
+put_record (GByteArray *stream,
+            guint8 type,
+            const char *name,
+            const char *target,
+            guint32 mode,
+            const char *content,
+            guint64 size)
+{
+  guint8 record[PRISM_WIRE_RECORD];
+  struct prism_wire_writer w = prism_wire_write_to (record, sizeof record);
+  prism_wire_put (&w, type, 1);
+  prism_wire_put (&w, 0, 1);
+  prism_wire_put (&w, strlen (name), 2);
+  prism_wire_put (&w, strlen (target), 2);
+  prism_wire_put (&w, 0, 2);
+  prism_wire_put (&w, mode, 4);
+  prism_wire_put (&w, 0, 4);
+  prism_wire_put (&w, 0, 8);
+  prism_wire_put (&w, size, 8);
+  g_byte_array_append (stream, record, sizeof record);
+  g_byte_array_append (stream, (const guint8 *)name, strlen (name));
+  g_byte_array_append (stream, (const guint8 *)target, strlen (target));
+  if (content != NULL)
+    g_byte_array_append (stream, (const guint8 *)content, size);
+}
+
+static void
+test_tree_in_refuses (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  g_autofree char *outside = g_dir_make_tmp ("prism-outside-XXXXXX", NULL);
+  g_autofree char *through = g_strconcat (outside, "/x", NULL);
+  put_file (&agent, "t/full/x", "1");
+  put_file (&agent, "t/file", "1");
+  put_link (&agent, "t/out", outside);
+  g_autofree char *long_name = g_strnfill (256, 'n');
+  const struct
+  {
+    guint8 type;
+    const char *name, *target;
+    guint32 mode, error;
+  } rows[] = {
+    { PRISM_WIRE_FILE, "../x", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "/x", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "a/../x", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, ".", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "a//x", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "a/", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "", "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, long_name, "", 0644, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_FILE, "out/x", "", 0644, PRISM_WIRE_ERROR_TYPE },
+    { PRISM_WIRE_FOLDER, "out", "", 0755, PRISM_WIRE_ERROR_TYPE },
+    { PRISM_WIRE_FOLDER, "file", "", 0755, PRISM_WIRE_ERROR_TYPE },
+    { PRISM_WIRE_FILE, "full", "", 0644, PRISM_WIRE_ERROR_EXISTS },
+    { PRISM_WIRE_LINK, "full", "x", 0777, PRISM_WIRE_ERROR_EXISTS },
+    { PRISM_WIRE_LINK, "l", "/etc", 0777, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_LINK, "l", "..", 0777, PRISM_WIRE_ERROR_ESCAPE },
+    { PRISM_WIRE_LINK, "l", "", 0777, PRISM_WIRE_ERROR_INVALID },
+    { PRISM_WIRE_FILE, "f", "x", 0644, PRISM_WIRE_ERROR_INVALID },
+    { PRISM_WIRE_FILE, "f", "", 010644, PRISM_WIRE_ERROR_INVALID },
+    { PRISM_WIRE_OTHER, "f", "", 0644, PRISM_WIRE_ERROR_INVALID },
+    { PRISM_WIRE_FILE, "none/f", "", 0644, PRISM_WIRE_ERROR_NOT_FOUND },
+    { PRISM_WIRE_FILE, "file", "", 0644, 0 },
+    { PRISM_WIRE_FILE, "out", "", 0644, 0 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GByteArray) stream = g_byte_array_new ();
+      put_record (stream, rows[i].type, rows[i].name, rows[i].target, rows[i].mode, NULL, 0);
+      put_record (stream, 0, "", "", 0, NULL, 1);
+      g_test_message ("%s", rows[i].name);
+      g_assert_cmpuint (tree_in (&agent, i & 1, "t", 100, 100, stream), ==, rows[i].error);
+    }
+  /* A link, then a file through it. */
+  g_autoptr (GByteArray) stream = g_byte_array_new ();
+  put_record (stream, PRISM_WIRE_FOLDER, "sub", "", 0755, NULL, 0);
+  put_record (stream, PRISM_WIRE_LINK, "via", "sub", 0777, NULL, 0);
+  put_record (stream, PRISM_WIRE_FILE, "via/x", "", 0644, "x", 1);
+  g_assert_cmpuint (tree_in (&agent, TRUE, "t", 100, 100, stream), ==, PRISM_WIRE_ERROR_TYPE);
+  /* An end that does not fit. */
+  g_byte_array_set_size (stream, 0);
+  put_record (stream, 0, "", "", 0, NULL, 1);
+  g_assert_cmpuint (tree_in (&agent, TRUE, "t", 100, 100, stream), ==, PRISM_WIRE_ERROR_INVALID);
+  g_assert_false (g_file_test (through, G_FILE_TEST_EXISTS));
+  remove_tree (outside);
+  agent_stop (&agent);
+}
+
+/* A host that gives up half-way leaves no worker; a killed worker is an error. */
+static void
+test_workers_end (void)
+{
+  Agent agent;
+  int ends[2];
+  agent_start (&agent);
+  g_assert_no_errno (pipe2 (ends, O_CLOEXEC));
+  for (guint32 id = 1; id <= 20; id++)
+    ask_tree (&agent, PRISM_WIRE_TREE_IN, id + 100, "", 10, 10, -1);
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 105, 0);
+  g_assert_cmpuint (agent_expect_error (&agent, 105), ==, PRISM_WIRE_ERROR_CANCELLED);
+  Exited exited;
+  /* Those that wait are workers too: eight at once, all children of this agent. */
+  g_autofree char *script =
+      g_strdup_printf ("cat /proc/%d/task/%d/children | wc -w; for p in $(cat /proc/%d/task/%d/children); do "
+                       "grep -q files /proc/$p/comm && kill -9 $p; done; :",
+                       agent.pid, agent.pid, agent.pid, agent.pid);
+  guint failed = 0;
+  int out[2];
+  g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+  agent_say_exec (&agent, 7, SH (script), NULL, (int[]){ out[1], 2 }, 2);
+  close (out[1]);
+  for (gboolean over = FALSE; !over;)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (&agent, &frame));
+      if (frame.header.type == PRISM_WIRE_ERROR)
+        failed++;
+      else
+        exited = frame_exited (&frame);
+      over = frame.header.type == PRISM_WIRE_EXITED;
+    }
+  g_assert_cmpint (exited.code, ==, 0);
+  while (failed < 1)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      g_assert_true (agent_next (&agent, &frame));
+      g_assert_cmpint (frame.header.type, ==, PRISM_WIRE_ERROR);
+      failed++;
+    }
+  close (out[0]);
+  close (ends[0]);
+  close (ends[1]);
+  agent_stop (&agent);
+}
+
+static void
+test_listen (void)
+{
+  Agent agent;
+  g_auto (Frame) frame = FRAME_INIT;
+  agent_start (&agent);
+  guint16 port = 0;
+  /* A free one, as found out a moment ago. */
+  for (port = 20000; port < 60000; port += 997)
+    {
+      guint8 payload[2] = { port & 255, port >> 8 };
+      agent_say (&agent, PRISM_WIRE_LISTEN, 0, port, payload, 2, NULL, 0);
+      g_assert_true (agent_next (&agent, &frame));
+      if (frame.header.type == PRISM_WIRE_DONE)
+        break;
+      g_assert_cmpuint (frame_error (&frame, NULL), ==, PRISM_WIRE_ERROR_EXISTS);
+    }
+  g_assert_cmpint (frame.fd, >=, 0);
+  guint8 payload[2] = { port & 255, port >> 8 };
+  agent_say (&agent, PRISM_WIRE_LISTEN, 0, 1, payload, 2, NULL, 0);
+  g_assert_cmpuint (agent_expect_error (&agent, 1), ==, PRISM_WIRE_ERROR_EXISTS);
+  g_autofree char *script = g_strdup_printf ("exec 3<>/dev/tcp/127.0.0.1/%u && echo hi >&3", port);
+  Exited exited;
+  g_autofree char *text = agent_run_command (&agent, ARGV ("bash", "-c", script), NULL, &exited);
+  g_assert_cmpint (exited.code, ==, 0);
+  g_assert_true (wait_for (frame.fd, POLLIN, DEADLINE_MS));
+  int peer = accept (frame.fd, NULL, NULL);
+  g_autofree char *said = read_pipe (peer, NULL);
+  g_assert_cmpstr (said, ==, "hi\n");
+  close (peer);
+  agent_stop (&agent);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/agent/files/read", test_read);
+  g_test_add_func ("/agent/files/read-stalled", test_read_stalled);
+  g_test_add_func ("/agent/files/write", test_write);
+  g_test_add_func ("/agent/files/list-and-stat", test_list_and_stat);
+  g_test_add_func ("/agent/files/rename-mkdir", test_rename_mkdir);
+  g_test_add_func ("/agent/files/remove", test_remove);
+  g_test_add_func ("/agent/files/search", test_search);
+  g_test_add_func ("/agent/files/races", test_races);
+  g_test_add_data_func ("/agent/files/tree-passed", GINT_TO_POINTER (1), test_tree_round_trip);
+  g_test_add_data_func ("/agent/files/tree-framed", GINT_TO_POINTER (0), test_tree_round_trip);
+  g_test_add_func ("/agent/files/tree-out-refuses", test_tree_out_refuses);
+  g_test_add_func ("/agent/files/tree-in-refuses", test_tree_in_refuses);
+  g_test_add_func ("/agent/files/workers-end", test_workers_end);
+  g_test_add_func ("/agent/files/listen", test_listen);
+  return g_test_run ();
+}
