@@ -195,7 +195,7 @@ ready (void *data, short events)
 void
 agent_command_watch_streams (struct agent_command *command)
 {
-  if (!command->framed || command->over)
+  if (!command->framed || command->over || (command->tells && !command->started))
     return;
   if ((command->main_done && command->id != 0) || command->keep)
     agent_command_pump (command);
