@@ -30,6 +30,8 @@ struct _PrismAgentAsk
   gboolean submitted;
   gboolean over;
   GError *error;
+  guint32 error_code; /* enum prism_wire_error that the agent answered with; 0 = it did not */
+  int pass_fd;        /* goes with the request, not owned; -1 = none */
 
   GByteArray *data; /* DATA or ENTRIES that came */
   gsize most;       /* of them; more is LIMIT */
@@ -51,6 +53,10 @@ PrismAgentAsk *prism_agent_ask_new (PrismAgentSandbox *sandbox,
                                     void (*answer) (PrismAgentAsk *ask));
 /* Takes @ask; answers its operation, now or later. */
 void prism_agent_ask_run (PrismAgentAsk *ask);
+/* Sends the request and returns; prism_agent_ask_wait() comes later. */
+gboolean prism_agent_ask_begin (PrismAgentAsk *ask, GError **error);
+/* Asks the agent to stop it; the answer is still to be waited for. */
+void prism_agent_ask_cancel (PrismAgentAsk *ask);
 /* Without an operation: waits here; the caller looks at @ask and frees it with
  * prism_agent_job_unref(). */
 gboolean prism_agent_ask_wait (PrismAgentAsk *ask, gint64 deadline, GCancellable *cancellable, GError **error);

@@ -17,6 +17,15 @@ fail (PrismAgentAsk *self, GError *error)
   self->over = TRUE;
 }
 
+void
+prism_agent_ask_cancel (PrismAgentAsk *self)
+{
+  g_auto (PrismAgentFrame) frame = { 0 };
+  prism_agent_frame_init (&frame, PRISM_WIRE_CANCEL, 0, 0);
+  prism_agent_frame_put (&frame, 0, 4);
+  prism_agent_channel_send (self->channel, &frame, self->ticket);
+}
+
 /* The answer is not waited for any more; the agent is told to stop. */
 static void
 give_up (PrismAgentAsk *self, PrismSandboxError code, const char *why)
@@ -24,10 +33,7 @@ give_up (PrismAgentAsk *self, PrismSandboxError code, const char *why)
   g_autofree char *where = self->path != NULL ? prism_agent_dup_printable (self->path) : NULL;
   fail (self, g_error_new (PRISM_SANDBOX_ERROR, (gint)code, "%s%s%s%s: %s", self->what, where != NULL ? " “" : "",
                            where != NULL ? where : "", where != NULL ? "”" : "", why));
-  g_auto (PrismAgentFrame) frame = { 0 };
-  prism_agent_frame_init (&frame, PRISM_WIRE_CANCEL, 0, 0);
-  prism_agent_frame_put (&frame, 0, 4);
-  prism_agent_channel_send (self->channel, &frame, self->ticket);
+  prism_agent_ask_cancel (self);
 }
 
 static void
@@ -93,9 +99,11 @@ submit (PrismAgentAsk *self)
   GError *error = NULL;
   self->submitted = TRUE;
   self->ticket->waiter = self->waiter;
-  self->ticket->job = self->waiter == NULL ? &self->job : NULL;
+  if (self->waiter == NULL && self->operation != NULL)
+    self->ticket->job = &self->job;
+  guint n_fds = self->pass_fd >= 0 ? 1 : 0;
   if (!prism_agent_sandbox_check_running (self->sandbox, &error)
-      || !prism_agent_channel_submit (self->channel, self->ticket, &self->frame, NULL, 0, &error))
+      || !prism_agent_channel_submit (self->channel, self->ticket, &self->frame, &self->pass_fd, n_fds, &error))
     fail (self, error);
   prism_agent_frame_clear (&self->frame);
 }
@@ -113,6 +121,7 @@ take_news (PrismAgentAsk *self)
   take_data (self, &inbox, over);
   if (self->over)
     return;
+  self->error_code = error;
   if (error != 0)
     fail (self, prism_agent_sandbox_dup_error (self->sandbox, call, self->what, self->path));
   else if (overflow)
@@ -177,12 +186,21 @@ run_here (PrismAgentAsk *self)
   if (self->send != NULL)
     prism_agent_waiter_ensure_wake (&waiter); /* congestion ends without news for it */
   self->waiter = &waiter;
+  if (self->submitted)
+    {
+      prism_agent_channel_lock (self->channel);
+      self->ticket->waiter = &waiter;
+      prism_agent_channel_unlock (self->channel);
+    }
   step (self, g_get_monotonic_time ());
   while (!self->over)
     {
       prism_agent_waiter_poll (&waiter, fds, 0, next_step (self, g_get_monotonic_time ()));
       step (self, g_get_monotonic_time ());
     }
+  prism_agent_channel_lock (self->channel);
+  self->ticket->waiter = NULL;
+  prism_agent_channel_unlock (self->channel);
   prism_agent_waiter_clear (&waiter);
 }
 
@@ -236,6 +254,7 @@ prism_agent_ask_new (PrismAgentSandbox *sandbox,
   self->path = g_strdup (path);
   self->answer = answer;
   self->data = g_byte_array_new ();
+  self->pass_fd = -1;
   self->most = (gsize)prism_agent_sandbox_get_limits (sandbox)->max_file_bytes;
   prism_agent_frame_init (&self->frame, type, 0, 0);
   return self;
@@ -263,6 +282,16 @@ prism_agent_ask_run (PrismAgentAsk *self)
   fail (self, g_steal_pointer (&error));
   finish (self);
   prism_agent_job_unref (&self->job);
+}
+
+gboolean
+prism_agent_ask_begin (PrismAgentAsk *self, GError **error)
+{
+  submit (self);
+  if (self->error == NULL)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&self->error));
+  return FALSE;
 }
 
 gboolean

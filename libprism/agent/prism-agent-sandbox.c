@@ -3,6 +3,7 @@
  * TRUST. The subclass is trusted; the agent is not: see the channel. */
 #include "prism-agent-sandbox.h"
 
+#include "prism-agent-process-private.h"
 #include "prism-agent-setup-private.h"
 #include "prism-limits-private.h"
 #include "prism-operation-private.h"
@@ -34,6 +35,7 @@ typedef struct
   PrismAgentAdmission admission;
   PrismAgentLifecycle lifecycle;
   gint64 wall_deadline;
+  GPtrArray *processes; /* PrismAgentProcess, under the lock; the oldest first */
 } PrismAgentSandboxPrivate;
 
 enum
@@ -158,6 +160,72 @@ prism_agent_sandbox_forget_stream (PrismAgentSandbox *self)
   g_mutex_unlock (&priv->lock);
   if (connection != NULL)
     g_io_stream_close (connection, NULL, NULL);
+}
+
+/* --- its processes --- */
+
+/* Ended ones that can still be asked for; running ones are bounded by max-processes. */
+#define REMEMBERED 16
+
+static gboolean
+has_ended (PrismAgentProcess *process)
+{
+  PrismAgentChild *child = prism_agent_process_get_child (process);
+  g_mutex_lock (&child->lock);
+  gboolean ended = child->ended;
+  g_mutex_unlock (&child->lock);
+  return ended;
+}
+
+void
+prism_agent_sandbox_remember (PrismAgentSandbox *self, PrismAgentProcess *process)
+{
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+  g_autoptr (PrismAgentProcess) forgotten = NULL;
+  guint ended = 0, oldest = G_MAXUINT;
+  g_mutex_lock (&priv->lock);
+  for (guint i = 0; i < priv->processes->len; i++)
+    if (has_ended (g_ptr_array_index (priv->processes, i)))
+      {
+        oldest = MIN (oldest, i);
+        ended++;
+      }
+  if (ended >= REMEMBERED)
+    forgotten = g_ptr_array_steal_index (priv->processes, oldest);
+  g_ptr_array_add (priv->processes, g_object_ref (process));
+  g_mutex_unlock (&priv->lock);
+}
+
+static guint
+find_process_locked (PrismAgentSandboxPrivate *priv, const char *reference)
+{
+  for (guint i = 0; i < priv->processes->len; i++)
+    if (g_str_equal (prism_agent_process_get_child (g_ptr_array_index (priv->processes, i))->reference, reference))
+      return i;
+  return G_MAXUINT;
+}
+
+void
+prism_agent_sandbox_forget (PrismAgentSandbox *self, const char *reference)
+{
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+  g_autoptr (PrismAgentProcess) forgotten = NULL;
+  g_mutex_lock (&priv->lock);
+  guint i = find_process_locked (priv, reference);
+  if (i != G_MAXUINT)
+    forgotten = g_ptr_array_steal_index (priv->processes, i);
+  g_mutex_unlock (&priv->lock);
+}
+
+PrismAgentProcess *
+prism_agent_sandbox_recall (PrismAgentSandbox *self, const char *reference)
+{
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+  g_mutex_lock (&priv->lock);
+  guint i = find_process_locked (priv, reference);
+  PrismAgentProcess *process = i != G_MAXUINT ? g_object_ref (g_ptr_array_index (priv->processes, i)) : NULL;
+  g_mutex_unlock (&priv->lock);
+  return process;
 }
 
 /* --- starting --- */
@@ -334,8 +402,10 @@ prism_agent_sandbox_init_interface (PrismSandboxInterface *iface)
   iface->stop = agent_stop;
   iface->kill = agent_kill;
   iface->close = agent_close;
+  prism_agent_processes_init_interface (iface);
   prism_agent_pause_init_interface (iface);
   prism_agent_files_init_interface (iface);
+  prism_agent_trees_init_interface (iface);
 }
 
 /* --- the object --- */
@@ -485,6 +555,7 @@ prism_agent_sandbox_finalize (GObject *object)
     }
   prism_agent_lifecycle_clear (&priv->lifecycle);
   prism_agent_admission_clear (&priv->admission);
+  g_ptr_array_unref (priv->processes);
   g_clear_pointer (&priv->capabilities, prism_capabilities_unref);
   g_clear_object (&priv->connection);
   g_clear_object (&priv->spec);
@@ -581,6 +652,7 @@ prism_agent_sandbox_init (PrismAgentSandbox *self)
 {
   PrismAgentSandboxPrivate *priv = priv_of (self);
   g_mutex_init (&priv->lock);
+  priv->processes = g_ptr_array_new_with_free_func (g_object_unref);
   priv->wall_deadline = G_MAXINT64;
   prism_agent_lifecycle_init (&priv->lifecycle, self);
 }
