@@ -18,17 +18,37 @@ prism_sandbox_invalid (GError **error, const char *message)
   return FALSE;
 }
 
+/* Without empty and "." components, which say nothing; ".." is the backend's, as
+ * only it knows what is a link. */
+static char *
+plain (const char *path)
+{
+  GString *clean = g_string_new (NULL);
+
+  while (*path != '\0')
+    {
+      gsize length = strcspn (path, "/");
+      if (length > 0 && !(length == 1 && path[0] == '.'))
+        g_string_append_len (g_string_append_c (clean, '/'), path, (gssize)length);
+      path += length + (path[length] == '/');
+    }
+  if (clean->len == 0)
+    g_string_append_c (clean, '/');
+  return g_string_free (clean, FALSE);
+}
+
 char *
 prism_sandbox_resolve (PrismSandbox *self, const char *path, GError **error)
 {
   g_autofree char *absolute = NULL;
 
   if (path[0] == '/')
-    absolute = g_strdup (path);
+    absolute = plain (path);
   else if (path[0] != '\0')
     {
       g_autofree char *workspace = prism_sandbox_dup_workspace (self);
-      absolute = g_strconcat (workspace != NULL ? workspace : "", "/", path, NULL);
+      g_autofree char *joined = g_strconcat (workspace != NULL ? workspace : "", "/", path, NULL);
+      absolute = plain (joined);
     }
   if (absolute == NULL || strlen (absolute) > MAX_PATH)
     {

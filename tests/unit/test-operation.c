@@ -4,6 +4,7 @@
  * command's first word says. */
 #include <libprism/prism.h>
 
+#include "prism-home-private.h"
 #include "prism-operations-private.h"
 #include "prism-sandbox-error-private.h"
 
@@ -359,6 +360,25 @@ test_sync (void)
   g_source_remove (id);
 }
 
+static gpointer
+run_now (gpointer box)
+{
+  g_assert_cmpint (run (box, "now", NULL, NULL), ==, 1);
+  g_assert_true (TEST_BOX (box)->thread == g_thread_self ());
+  g_assert_true (TEST_BOX (box)->may_block);
+  return NULL;
+}
+
+/* What is compiled is called in any thread: the other than it was made in, here. */
+static void
+test_any_thread (void)
+{
+  g_autoptr (TestBox) box = g_object_new (TEST_TYPE_BOX, NULL);
+
+  g_assert_null (prism_home_of (box));
+  g_thread_join (g_thread_new ("now", run_now, box));
+}
+
 static void
 test_async (void)
 {
@@ -441,11 +461,13 @@ test_paths (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) relative = prism_sandbox_read_file (PRISM_SANDBOX (box), "a/b", 0, -1, NULL, &error);
   g_autoptr (GBytes) absolute = prism_sandbox_read_file (PRISM_SANDBOX (box), "/a/b", 0, -1, NULL, &error);
+  g_autoptr (GBytes) cleaned = prism_sandbox_read_file (PRISM_SANDBOX (box), "./a//./b/../c/.", 0, -1, NULL, &error);
   g_autofree char *longest = g_strnfill (5000, 'x');
 
   g_assert_no_error (error);
   g_assert_cmpmem (g_bytes_get_data (relative, NULL), g_bytes_get_size (relative), "/workspace/a/b", 14);
   g_assert_cmpmem (g_bytes_get_data (absolute, NULL), g_bytes_get_size (absolute), "/a/b", 4);
+  g_assert_cmpmem (g_bytes_get_data (cleaned, NULL), g_bytes_get_size (cleaned), "/workspace/a/b/../c", 19);
   g_assert_null (prism_sandbox_read_file (PRISM_SANDBOX (box), "", 0, -1, NULL, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
   g_clear_error (&error);
@@ -722,6 +744,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/operation/sync", test_sync);
+  g_test_add_func ("/operation/any-thread", test_any_thread);
   g_test_add_func ("/operation/async", test_async);
   g_test_add_func ("/operation/fails", test_fails);
   g_test_add_func ("/operation/twice", test_twice);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The contract of PrismBackend, PrismSandbox and PrismProcess, against their
+ * interfaces only: what a backend must do to be one. */
+#pragma once
+
+#include <libprism/prism.h>
+
+#include <string.h>
+
+G_BEGIN_DECLS
+
+/* What the backend under test says it lacks; a test of that is not registered,
+ * and everything else must work. */
+typedef enum
+{
+  LACKS_NOTHING = 0,
+  LACKS_TREES = 1 << 0,
+  LACKS_PTY = 1 << 1,
+} Lacks;
+
+typedef struct
+{
+  PrismBackend *backend;
+  char *folder; /* the workspace, on the host */
+  PrismSandboxSpec *spec;
+  PrismLimits *limits;
+  PrismSandbox *sandbox;
+  int gate; /* a file that commands wait at; -1 = open */
+} Box;
+
+/* A test with a sandbox of its own, made before it and closed after it. */
+typedef void (*BoxTest) (Box *box);
+void box_add (const char *path, BoxTest test);
+/* The same, with limits or a specification of its own. */
+void box_add_full (const char *path, void (*prepare) (Box *box), BoxTest test);
+
+/* In the workspace, as the host has it. Owned by the box. */
+const char *host_path (Box *box, const char *name);
+
+PrismCommand *command_shell (const char *line);
+/* Must start. */
+PrismResult *box_run (Box *box, PrismCommand *command);
+PrismResult *box_sh (Box *box, const char *line);
+void assert_exited (PrismResult *result, int code);
+void assert_stdout (PrismResult *result, const char *text);
+/* Must not start; takes the command. */
+void assert_refused (Box *box, PrismCommand *command, int code);
+
+/* Commands that pass_gate wait until the host opens it: no test waits for time. */
+#define PASS_GATE "flock -s gate true"
+void gate_close (Box *box);
+void gate_open (Box *box);
+
+/* Iterates the default context until @done, at most half a minute. */
+#define WAIT_UNTIL(done)                                                                                               \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    wait_begin ();                                                                                                     \
+    while (!(done))                                                                                                    \
+      wait_step ();                                                                                                    \
+    wait_end ();                                                                                                       \
+  }                                                                                                                    \
+  G_STMT_END
+void wait_begin (void);
+void wait_step (void);
+void wait_end (void);
+
+typedef struct
+{
+  GObject *value;
+  GError *error;
+  gboolean done;
+} Answer;
+void answer_clear (Answer *answer);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
+void on_exec (GObject *source, GAsyncResult *result, gpointer answer);
+
+/* Whether @name can be locked inside: nobody who holds it is left. */
+gboolean box_is_free (Box *box, const char *name);
+
+void add_exec_tests (void);
+void add_ending_tests (void);
+void add_turn_tests (void);
+void add_process_tests (Lacks lacks);
+void add_file_tests (void);
+void add_tree_tests (void);
+void add_life_tests (void);
+
+G_END_DECLS
