@@ -210,7 +210,8 @@ prism_egress_policy_new_allow_all (void)
 
 /**
  * prism_egress_policy_new_static:
- * @rules: rules as [func@EgressRule.parse] reads them, such as `https://HOST`
+ * @rules: (array zero-terminated=1): rules as [func@EgressRule.parse] reads them,
+ *   such as `https://HOST`
  * @error: return location for an error
  *
  * Returns: (transfer full): a policy; %NULL if a rule is malformed
@@ -232,7 +233,7 @@ prism_egress_policy_new_static (const char *const *rules, GError **error)
         return NULL;
       g_ptr_array_extend_and_steal (all, parsed);
     }
-  return prism_egress_policy_new_for_rules (all, NULL, error);
+  return prism_egress_policy_new_for_rules ((PrismEgressRule *const *)all->pdata, all->len, NULL, error);
 }
 
 static gboolean
@@ -247,8 +248,9 @@ add_preset (GPtrArray *rules, GHashTable *lines, const char *name, GError **erro
 
 /**
  * prism_egress_policy_new_for_rules:
- * @rules: (element-type PrismEgressRule): rules; those that say the same as an
- *   earlier one are dropped
+ * @rules: (array length=n_rules): rules; those that say the same as an earlier one
+ *   are dropped
+ * @n_rules: how many
  * @presets: (nullable) (array zero-terminated=1): names of presets, whose rules
  *   come first
  * @error: return location for an error
@@ -259,19 +261,22 @@ add_preset (GPtrArray *rules, GHashTable *lines, const char *name, GError **erro
  * Since: 1.0
  */
 PrismEgressPolicy *
-prism_egress_policy_new_for_rules (GPtrArray *rules, const char *const *presets, GError **error)
+prism_egress_policy_new_for_rules (PrismEgressRule *const *rules,
+                                   gsize n_rules,
+                                   const char *const *presets,
+                                   GError **error)
 {
   g_autoptr (PrismEgressPolicy) self = NULL;
   g_autoptr (GPtrArray) all = new_rules ();
   g_autoptr (GHashTable) lines = g_hash_table_new (g_str_hash, g_str_equal);
 
-  g_return_val_if_fail (rules != NULL, NULL);
+  g_return_val_if_fail (rules != NULL || n_rules == 0, NULL);
 
   for (guint i = 0; presets != NULL && presets[i] != NULL; i++)
     if (!add_preset (all, lines, presets[i], error))
       return NULL;
-  for (guint i = 0; i < rules->len; i++)
-    add_unique (all, lines, g_ptr_array_index (rules, i));
+  for (gsize i = 0; i < n_rules; i++)
+    add_unique (all, lines, rules[i]);
   if (all->len > MAX_RULES)
     {
       g_set_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_LIMIT,

@@ -34,7 +34,10 @@ PrismEgressPolicy *prism_egress_policy_new_allow_all (void);
 PRISM_AVAILABLE_IN_1_0
 PrismEgressPolicy *prism_egress_policy_new_static (const char *const *rules, GError **error);
 PRISM_AVAILABLE_IN_1_0
-PrismEgressPolicy *prism_egress_policy_new_for_rules (GPtrArray *rules, const char *const *presets, GError **error);
+PrismEgressPolicy *prism_egress_policy_new_for_rules (PrismEgressRule *const *rules,
+                                                      gsize n_rules,
+                                                      const char *const *presets,
+                                                      GError **error);
 
 PRISM_AVAILABLE_IN_1_0
 PrismEgressPolicy *prism_egress_policy_new_resolver (PrismEgressResolver *resolver);

@@ -7,6 +7,7 @@
 #include "prism-presets.h"
 
 #include <json-glib/json-glib.h>
+#include <string.h>
 
 #define FOLDER "/libprism/presets"
 #define SUFFIX ".json"
@@ -73,6 +74,12 @@ find_preset (const char *name, GError **error)
   return NULL;
 }
 
+static int
+compare_names (gconstpointer a, gconstpointer b, gpointer unused)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
 /**
  * prism_egress_policy_list_presets:
  *
@@ -89,7 +96,7 @@ prism_egress_policy_list_presets (void)
 
   for (guint i = 0; i < n; i++)
     names[i][strlen (names[i]) - strlen (SUFFIX)] = '\0';
-  g_qsort_with_data (names, (int)n, sizeof *names, (GCompareDataFunc)(GCallback)g_strcmp0, NULL);
+  g_qsort_with_data (names, (int)n, sizeof *names, compare_names, NULL);
   return names;
 }
 

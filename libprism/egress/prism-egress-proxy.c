@@ -187,9 +187,9 @@ prism_egress_proxy_attest (PrismEgressProxy *self, PrismEgressListener *listener
   attestation = prism_attestation_new (endpoint, prism_egress_listener_get_deny_direct_egress (chosen), fingerprint,
                                        version, started_at, error);
   iface = PRISM_EGRESS_PROXY_GET_IFACE (self);
-  if (attestation == NULL || iface->attest == NULL)
+  if (attestation == NULL || iface->sign_attestation == NULL)
     return g_steal_pointer (&attestation);
-  return iface->attest (self, attestation, error);
+  return iface->sign_attestation (self, attestation, error);
 }
 
 /**

@@ -41,7 +41,7 @@ G_DECLARE_INTERFACE (PrismEgressProxy, prism_egress_proxy, PRISM, EGRESS_PROXY, 
  * @set_policy: the operation's listener and policy: calls
  *   prism_egress_listener_apply_policy() and cuts what it no longer allows
  * @dup_stats: (nullable): the numbers of one listener, or of all of them together
- * @attest: (nullable): signs what the library says of the listener; without it
+ * @sign_attestation: (nullable): signs what the library says of the listener; without it
  *   attestations are not signed
  *
  * What an implementation gives. Property to override: listener, its own, which
@@ -60,7 +60,7 @@ struct _PrismEgressProxyInterface
   void (*remove_listener) (PrismEgressProxy *self, PrismEgressOperation *operation);
   void (*set_policy) (PrismEgressProxy *self, PrismEgressOperation *operation);
   PrismEgressStats *(*dup_stats) (PrismEgressProxy *self, PrismEgressListener *listener);
-  PrismAttestation *(*attest) (PrismEgressProxy *self, PrismAttestation *attestation, GError **error);
+  PrismAttestation *(*sign_attestation) (PrismEgressProxy *self, PrismAttestation *attestation, GError **error);
 
   /*< private >*/
   gpointer padding[8];

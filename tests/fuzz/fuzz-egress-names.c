@@ -57,7 +57,7 @@ check_rules (const char *text)
     }
   g_assert_cmpuint (rules->len, >=, 1);
   g_assert_cmpuint (rules->len, <=, 2);
-  policy = prism_egress_policy_new_for_rules (rules, NULL, &error);
+  policy = prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < rules->len; i++)
     {

@@ -61,7 +61,7 @@ test_flags (void)
   PrismEgressRule *rule;
 
   add (rules, "127.0.0.1", 8080, PRISM_EGRESS_SCHEME_HTTP, PRISM_EGRESS_RULE_FLAGS_ALLOW_PRIVATE);
-  policy = prism_egress_policy_new_for_rules (rules, NULL, &error);
+  policy = prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (prism_egress_policy_get_fingerprint (policy), ==,
                    "24b941874185b4221527489b64de6c577f5d213fd6b5af87414cc33993e9c238");
@@ -73,7 +73,7 @@ test_flags (void)
        PRISM_EGRESS_RULE_FLAGS_UPGRADE | PRISM_EGRESS_RULE_FLAGS_ALLOW_PRIVATE);
   add (rules, ".GOOD.test.", 0, PRISM_EGRESS_SCHEME_ANY, PRISM_EGRESS_RULE_FLAGS_NONE);
   g_clear_object (&policy);
-  policy = prism_egress_policy_new_for_rules (rules, NULL, &error);
+  policy = prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (prism_egress_policy_get_rules (policy)->len, ==, 3);
   rule = prism_egress_policy_match (policy, "good.test", 1, PRISM_EGRESS_SCHEME_HTTPS);
@@ -131,7 +131,7 @@ test_refused (void)
       g_snprintf (host, sizeof host, "h%u.test", i);
       add (rules, host, 443, PRISM_EGRESS_SCHEME_HTTPS, 0);
     }
-  g_assert_null (prism_egress_policy_new_for_rules (rules, NULL, &error));
+  g_assert_null (prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, &error));
   g_assert_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_LIMIT);
 }
 
@@ -154,6 +154,7 @@ test_preset_files (void)
       JsonArray *array;
 
       g_assert_no_error (error);
+      g_assert_true (i == 0 || strcmp (names[i - 1], names[i]) < 0);
       json_parser_load_from_file (parser, path, &error);
       g_assert_no_error (error);
       array = json_object_get_array_member (json_node_get_object (json_parser_get_root (parser)), "rules");
@@ -255,7 +256,7 @@ time_matches (guint n_rules)
       g_snprintf (host, sizeof host, "%shost-%u.example.test", i % 2 != 0 ? "." : "", i);
       add (rules, host, 443, PRISM_EGRESS_SCHEME_HTTPS, 0);
     }
-  policy = prism_egress_policy_new_for_rules (rules, NULL, NULL);
+  policy = prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, NULL);
   for (guint round = 0; round < 20; round++)
     {
       g_autoptr (GTimer) timer = g_timer_new ();

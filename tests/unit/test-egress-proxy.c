@@ -2,6 +2,7 @@
 /* What stands between a caller and an egress proxy: a proxy that does nothing but
  * keep the rules, and one that has no methods at all. */
 #include "prism-bounds.h"
+#include "prism-egress-default-private.h"
 #include "prism-egress-proxy.h"
 #include "prism-error.h"
 
@@ -259,7 +260,8 @@ test_listener_refused (void)
   g_autoptr (PrismEgressListener) nowhere = g_object_new (PRISM_TYPE_EGRESS_LISTENER, NULL);
   g_autoptr (PrismEgressListener) limits = prism_egress_listener_new_for_address (path, policy);
   g_autoptr (GPtrArray) rules = prism_egress_policy_load_preset ("github", NULL);
-  g_autoptr (PrismEgressPolicy) six = prism_egress_policy_new_for_rules (rules, NULL, NULL);
+  g_autoptr (PrismEgressPolicy) six =
+      prism_egress_policy_new_for_rules ((PrismEgressRule *const *)rules->pdata, rules->len, NULL, NULL);
   g_autoptr (PrismEgressListener) crowded = prism_egress_listener_new_for_address (path, six);
   g_autoptr (GError) error = NULL;
 
@@ -448,6 +450,43 @@ test_not_supported (void)
   g_assert_cmpint (prism_egress_stats_get_total_connections (stats), ==, 0);
 }
 
+/* --- the process's one ------------------------------------------------------------ */
+
+static PrismEgressProxy *
+make_test_proxy (GError **error)
+{
+  return g_object_new (TEST_TYPE_PROXY, NULL);
+}
+
+static void
+test_default (void)
+{
+  g_autoptr (GError) error = NULL;
+  PrismEgressProxy *first, *second;
+  PrismEgressListener *listener = new_listener ("https://good.test");
+
+  g_assert_null (prism_egress_default_dup_proxy (&error));
+  g_assert_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_NOT_SUPPORTED);
+  g_clear_error (&error);
+  prism_egress_default_set_factory (make_test_proxy);
+  first = prism_egress_default_dup_proxy (&error);
+  g_assert_true (prism_egress_proxy_start (first, NULL, &error));
+  g_assert_true (prism_egress_proxy_add_listener (first, listener, NULL, &error));
+  g_assert_no_error (error);
+  g_object_add_weak_pointer (G_OBJECT (first), (gpointer *)&first);
+  g_object_unref (first);
+
+  /* A listener keeps it, and with the last one it goes. */
+  second = prism_egress_default_dup_proxy (&error);
+  g_assert_true (second == first);
+  g_object_unref (second);
+  g_assert_true (prism_egress_proxy_remove_listener (first, listener, NULL, &error));
+  g_assert_null (first);
+  g_object_unref (listener);
+  first = prism_egress_default_dup_proxy (&error);
+  g_assert_finalize_object (first);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -459,5 +498,6 @@ main (int argc, char **argv)
   g_test_add_func ("/egress-proxy/too-late", test_too_late);
   g_test_add_func ("/egress-proxy/audit", test_audit);
   g_test_add_func ("/egress-proxy/not-supported", test_not_supported);
+  g_test_add_func ("/egress-proxy/default", test_default);
   return g_test_run ();
 }
