@@ -38,7 +38,8 @@ execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command
     }
   if (terminal && !options->json)
     {
-      run->result = prism_cli_terminal_exec (run->sandbox, command, &run->output, cancellable, &run->error);
+      run->result =
+          prism_cli_terminal_exec (run->sandbox, command, &run->output, &run->timed_out, cancellable, &run->error);
       return;
     }
 

@@ -15,6 +15,7 @@ typedef struct
   PrismTreeIdentity *identity; /* of what was exported */
   GError *error;               /* why there is no result, or what went wrong after it */
   gboolean started;            /* the sandbox was there: an error is the command's */
+  gboolean timed_out;          /* on a terminal, where the result cannot say it */
   PrismCliOutput output;
   gint64 create_us;
   gint64 close_us;

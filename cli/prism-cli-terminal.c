@@ -41,6 +41,7 @@ typedef struct
   GSource *drain;
   guint8 *typed; /* on its way inside */
   gboolean output_ended;
+  gboolean *timed_out;
 } Session;
 
 /* Safe in a signal handler. */
@@ -238,11 +239,41 @@ on_cancelled (GCancellable *cancellable, gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* A process has no timeout of its own: it may outlive whoever started it. */
+static gboolean
+on_timeout (gpointer user_data)
+{
+  Session *self = user_data;
+
+  if (self->result == NULL && self->error == NULL)
+    {
+      *self->timed_out = TRUE;
+      prism_process_kill_async (self->process, NULL, NULL, NULL);
+    }
+
+  return G_SOURCE_REMOVE;
+}
+
+static GSource *
+watch_timeout (Session *self, gint64 milliseconds)
+{
+  GSource *source = milliseconds > 0 ? g_timeout_source_new (MIN (milliseconds, G_MAXUINT)) : NULL;
+
+  if (source != NULL)
+    {
+      g_source_set_callback (source, on_timeout, self, NULL);
+      g_source_attach (source, self->context);
+    }
+
+  return source;
+}
+
 static void
-session_run (Session *self, GCancellable *cancellable)
+session_run (Session *self, gint64 timeout_ms, GCancellable *cancellable)
 {
   GInputStream *stdout_stream = prism_process_get_stdout_stream (self->process);
   g_autoptr (GSource) cancelled = g_cancellable_source_new (cancellable);
+  GSource *timeout = watch_timeout (self, timeout_ms);
 
   g_source_set_callback (cancelled, (GSourceFunc)(void (*) (void))on_cancelled, self, NULL);
   g_source_attach (cancelled, self->context);
@@ -254,6 +285,7 @@ session_run (Session *self, GCancellable *cancellable)
   g_main_loop_run (self->loop);
 
   g_source_destroy (cancelled);
+  unwatch (&timeout);
   unwatch (&self->input);
   unwatch (&self->drain);
 }
@@ -276,8 +308,12 @@ session_end (Session *self)
 /* @command has a pty size. A NULL result without an error of the command's own
  * is CANCELLED: then closing the sandbox ends what runs. */
 PrismResult *
-prism_cli_terminal_exec (
-    PrismSandbox *sandbox, PrismCommand *command, PrismCliOutput *output, GCancellable *cancellable, GError **error)
+prism_cli_terminal_exec (PrismSandbox *sandbox,
+                         PrismCommand *command,
+                         PrismCliOutput *output,
+                         gboolean *timed_out,
+                         GCancellable *cancellable,
+                         GError **error)
 {
   g_autoptr (PrismProcess) process = prism_sandbox_start_process (sandbox, command, cancellable, error);
   Session *self;
@@ -292,12 +328,13 @@ prism_cli_terminal_exec (
   self->cancellable = g_cancellable_new ();
   self->process = process;
   self->output = output;
+  self->timed_out = timed_out;
   self->typed = g_malloc (CHUNK);
   current = self;
   prism_cli_signals_on_terminal (restore, on_signal);
 
   make_raw ();
-  session_run (self, cancellable);
+  session_run (self, prism_command_get_timeout_ms (command), cancellable);
   session_end (self);
   restore ();
 
