@@ -333,9 +333,15 @@ read_once_locked (PrismAgentChannel *self)
 
   int fds[PRISM_WIRE_MAX_FDS];
   guint n_fds = take_control (&message, fds, PRISM_WIRE_MAX_FDS);
-  const char *wrong = prism_agent_peer_commit (&self->peer, (gsize)n, fds, n_fds, take_news, self);
-  if (wrong == NULL && (message.msg_flags & MSG_CTRUNC) != 0)
-    wrong = "more descriptors than there may be";
+  const char *wrong = NULL;
+  if ((message.msg_flags & MSG_CTRUNC) != 0)
+    {
+      wrong = self->passes_fds ? "more descriptors than there may be" : "descriptors over a channel that takes none";
+      for (guint i = 0; i < n_fds; i++)
+        close (fds[i]);
+    }
+  else
+    wrong = prism_agent_peer_commit (&self->peer, (gsize)n, fds, n_fds, take_news, self);
   if (wrong != NULL)
     lose_locked (self, wrong == self->peer.parting ? "the agent is lost: %s" : "the agent broke the protocol: %s",
                  wrong);

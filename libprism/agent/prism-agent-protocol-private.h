@@ -19,6 +19,9 @@ G_BEGIN_DECLS
 #define PRISM_AGENT_MAX_ENTRIES_BYTES (64u * 1024u * 1024u)
 #define PRISM_AGENT_MAX_CALLS         (PRISM_WIRE_MAX_IDS - 16u)
 
+/* Text from outside, fit for a message: bounded, nothing that a terminal acts on. */
+char *prism_agent_dup_printable (const char *text);
+
 /* --- a frame being written --- */
 
 /* Lives on the stack of who sends it; only a payload that is large allocates. */

@@ -377,7 +377,7 @@ accept_parting (PrismAgentPeer *peer, const struct prism_wire_header *h, const g
   const char *message = prism_wire_str (&r, PRISM_AGENT_MAX_MESSAGE);
   if (!prism_wire_done (&r) || h->fds != 0 || h->flags != 0)
     return "a malformed ERROR";
-  g_autofree char *valid = g_utf8_make_valid (message, -1);
+  g_autofree char *valid = prism_agent_dup_printable (message);
   g_free (peer->parting);
   peer->parting = g_strdup_printf ("it ended the connection: %s", valid);
   return peer->parting;

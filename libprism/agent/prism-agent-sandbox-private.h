@@ -39,8 +39,6 @@ const char *prism_agent_sandbox_get_workspace (PrismAgentSandbox *self);
 /* The subclass's stream is not needed any more. */
 void prism_agent_sandbox_forget_stream (PrismAgentSandbox *self);
 
-/* Text from outside, fit for a message: bounded, nothing that a terminal acts on. */
-char *prism_agent_dup_printable (const char *text);
 /* Without the spec's secrets. */
 char *prism_agent_sandbox_redact (PrismAgentSandbox *self, const char *text);
 

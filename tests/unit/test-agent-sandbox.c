@@ -365,12 +365,10 @@ test_timeout (gconstpointer mode)
   close_it (sandbox);
 }
 
-static gpointer
-cancel_later (gpointer cancellable)
+static void
+cancel_on_output (PrismCommand *command, PrismStream stream, GBytes *bytes, gpointer cancellable)
 {
-  g_usleep (100 * 1000);
   g_cancellable_cancel (cancellable);
-  return NULL;
 }
 
 static void
@@ -381,9 +379,8 @@ test_cancel (gconstpointer mode)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (PrismCommand) command = prism_command_new_shell ("echo before; exec sleep 60");
   g_autoptr (GError) error = NULL;
-  GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
+  g_signal_connect (command, "output", G_CALLBACK (cancel_on_output), cancellable);
   g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, cancellable, &error);
-  g_thread_join (thread);
   g_assert_no_error (error);
   g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_CANCELLED);
   g_assert_true (prism_result_get_cancelled (result));
