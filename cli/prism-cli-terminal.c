@@ -20,6 +20,7 @@
 
 #define CHUNK    (64 * 1024)
 #define DRAIN_MS 100
+#define END_MS   2000
 
 static struct
 {
@@ -40,6 +41,7 @@ typedef struct
   GSource *input;
   GSource *drain;
   guint8 *typed; /* on its way inside */
+  guint pending; /* callbacks that are still to come */
   gboolean output_ended;
   gboolean *timed_out;
 } Session;
@@ -123,6 +125,7 @@ on_read (GObject *source, GAsyncResult *result, gpointer user_data)
   gsize length = 0;
   const char *data = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
 
+  self->pending--;
   if (length == 0)
     {
       /* EIO is how the end of a pseudo-terminal reads. */
@@ -139,6 +142,7 @@ on_read (GObject *source, GAsyncResult *result, gpointer user_data)
     }
   if (self->drain != NULL)
     g_source_set_ready_time (self->drain, g_get_monotonic_time () + DRAIN_MS * 1000);
+  self->pending++;
   g_input_stream_read_bytes_async (G_INPUT_STREAM (source), CHUNK, G_PRIORITY_DEFAULT, self->cancellable, on_read,
                                    self);
 }
@@ -175,6 +179,7 @@ on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   Session *self = user_data;
 
+  self->pending--;
   self->result = prism_process_wait_finish (PRISM_PROCESS (source), result, &self->error);
   if (self->result == NULL || self->output_ended)
     g_main_loop_quit (self->loop);
@@ -206,6 +211,7 @@ on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
   Session *self = user_data;
   gboolean sent = g_output_stream_write_all_finish (G_OUTPUT_STREAM (source), result, NULL, NULL);
 
+  self->pending--;
   if (sent && self->result == NULL && !g_cancellable_is_cancelled (self->cancellable))
     watch_input (self);
 }
@@ -223,8 +229,11 @@ on_typed (int fd, GIOCondition condition, gpointer user_data)
 
   unwatch (&self->input);
   if (n > 0)
-    g_output_stream_write_all_async (stdin_stream, self->typed, n, G_PRIORITY_DEFAULT, self->cancellable, on_sent,
-                                     self);
+    {
+      self->pending++;
+      g_output_stream_write_all_async (stdin_stream, self->typed, n, G_PRIORITY_DEFAULT, self->cancellable, on_sent,
+                                       self);
+    }
   else
     g_output_stream_write_all_async (stdin_stream, &end_of_file, 1, G_PRIORITY_DEFAULT, self->cancellable, NULL, NULL);
 
@@ -277,6 +286,7 @@ session_run (Session *self, gint64 timeout_ms, GCancellable *cancellable)
 
   g_source_set_callback (cancelled, (GSourceFunc)(void (*) (void))on_cancelled, self, NULL);
   g_source_attach (cancelled, self->context);
+  self->pending = 2;
   g_input_stream_read_bytes_async (stdout_stream, CHUNK, G_PRIORITY_DEFAULT, self->cancellable, on_read, self);
   prism_process_wait_async (self->process, self->cancellable, on_ended, self);
   if (!prism_cli_was_closed (STDIN_FILENO))
@@ -290,19 +300,30 @@ session_run (Session *self, gint64 timeout_ms, GCancellable *cancellable)
   unwatch (&self->drain);
 }
 
-/* Ends what was begun: callbacks with @self must not come later. */
-static void
+static gboolean
+on_late (gpointer user_data)
+{
+  *(gboolean *)user_data = TRUE;
+
+  return G_SOURCE_REMOVE;
+}
+
+/* Ends what was begun: no callback may come later. FALSE if one may. */
+static gboolean
 session_end (Session *self)
 {
-  gint64 deadline = g_get_monotonic_time () + 2 * G_USEC_PER_SEC;
+  g_autoptr (GSource) timeout = g_timeout_source_new (END_MS);
+  gboolean late = FALSE;
 
   current = NULL;
+  g_source_set_callback (timeout, on_late, &late, NULL);
+  g_source_attach (timeout, self->context);
   g_cancellable_cancel (self->cancellable);
-  while ((!self->output_ended || (self->result == NULL && self->error == NULL)) && g_get_monotonic_time () < deadline)
-    if (!g_main_context_iteration (self->context, FALSE))
-      g_usleep (1000);
-  while (g_main_context_iteration (self->context, FALSE))
-    ;
+  while (self->pending > 0 && !late)
+    g_main_context_iteration (self->context, TRUE);
+  g_source_destroy (timeout);
+
+  return self->pending == 0;
 }
 
 /* @command has a pty size. A NULL result without an error of the command's own
@@ -318,6 +339,7 @@ prism_cli_terminal_exec (PrismSandbox *sandbox,
   g_autoptr (PrismProcess) process = prism_sandbox_start_process (sandbox, command, cancellable, error);
   Session *self;
   PrismResult *result;
+  gboolean ended;
 
   if (process == NULL)
     return NULL;
@@ -335,7 +357,7 @@ prism_cli_terminal_exec (PrismSandbox *sandbox,
 
   make_raw ();
   session_run (self, prism_command_get_timeout_ms (command), cancellable);
-  session_end (self);
+  ended = session_end (self);
   restore ();
 
   result = g_steal_pointer (&self->result);
@@ -344,7 +366,7 @@ prism_cli_terminal_exec (PrismSandbox *sandbox,
   else if (result == NULL)
     g_propagate_error (error, g_steal_pointer (&self->error));
   g_clear_error (&self->error);
-  if (self->output_ended)
+  if (ended)
     {
       g_clear_object (&self->cancellable);
       g_clear_pointer (&self->loop, g_main_loop_unref);
