@@ -87,8 +87,40 @@ find (const char *at, const char *end)
 static void
 fold (char *into, const char *from, size_t size)
 {
-  for (size_t i = 0; i < size; i++)
-    into[i] = (char)(from[i] + ((from[i] >= 'A' && from[i] <= 'Z') << 5));
+  size_t i = 0;
+
+#ifdef __SSE2__
+  const __m128i below = _mm_set1_epi8 ('A' - 1), above = _mm_set1_epi8 ('Z' + 1), bit = _mm_set1_epi8 (0x20);
+
+  for (; i + 16 <= size; i += 16)
+    {
+      __m128i x = _mm_loadu_si128 ((const __m128i *)(const void *)(from + i));
+      __m128i letters = _mm_and_si128 (_mm_cmpgt_epi8 (x, below), _mm_cmplt_epi8 (x, above));
+      _mm_storeu_si128 ((__m128i *)(void *)(into + i), _mm_or_si128 (x, _mm_and_si128 (letters, bit)));
+    }
+#endif
+  for (; i < size; i++)
+    into[i] = (char)(from[i] | ((from[i] >= 'A' && from[i] <= 'Z') << 5));
+}
+
+/* As memchr (text, 0, size) != NULL, which takes as long as all the rest where the C library is small. */
+static bool
+has_nul (const char *text, size_t size)
+{
+  size_t i = 0;
+
+#ifdef __SSE2__
+  const __m128i zero = _mm_setzero_si128 ();
+
+  for (; i + 32 <= size; i += 32)
+    {
+      __m128i a = _mm_loadu_si128 ((const __m128i *)(const void *)(text + i));
+      __m128i b = _mm_loadu_si128 ((const __m128i *)(const void *)(text + i + 16));
+      if (_mm_movemask_epi8 (_mm_cmpeq_epi8 (_mm_min_epu8 (a, b), zero)) != 0)
+        return true;
+    }
+#endif
+  return memchr (text + i, 0, size - i) != NULL;
 }
 
 static uint64_t
@@ -96,11 +128,17 @@ count_lines (const char *at, const char *end)
 {
   uint64_t lines = 0;
 
-  while ((at = memchr (at, '\n', (size_t)(end - at))) != NULL)
+#ifdef __SSE2__
+  const __m128i feed = _mm_set1_epi8 ('\n');
+
+  for (; end - at >= 16; at += 16)
     {
-      lines++;
-      at++;
+      __m128i x = _mm_loadu_si128 ((const __m128i *)(const void *)at);
+      lines += (unsigned)__builtin_popcount ((unsigned)_mm_movemask_epi8 (_mm_cmpeq_epi8 (x, feed)));
     }
+#endif
+  for (; at < end; at++)
+    lines += *at == '\n';
   return lines;
 }
 
@@ -139,20 +177,17 @@ is_full (void)
   return search.found->full || search.found->matches >= search.work->entries;
 }
 
-/* One match a line; lines before `text` were counted. Answers how many are in it. */
-static uint64_t
-search_lines (const char *text, size_t size, uint64_t line)
+/* One match a line. `line` counts those before `text`, and then, when more comes, those in it. */
+static void
+search_lines (const char *text, size_t size, uint64_t *line, bool more)
 {
-  const char *hay = search.text, *counted = text, *end = text + size;
-  uint64_t before = line;
+  const char *hay = text, *counted = text, *end = text + size;
 
   if (search.folded)
     {
       fold (search.fold, text, size);
       hay = search.fold;
     }
-  else
-    hay = text;
   for (const char *at = hay, *match; !is_full () && (match = find (at, hay + size)) != NULL;)
     {
       const char *here = text + (match - hay);
@@ -162,14 +197,15 @@ search_lines (const char *text, size_t size, uint64_t line)
         start--;
       if (stop == NULL)
         stop = end;
-      line += count_lines (counted, start);
+      *line += count_lines (counted, start);
       counted = start;
-      add_match (line + 1, start, here, stop);
+      add_match (*line + 1, start, here, stop);
       at = hay + (stop - text) + (stop < end);
       if (stop == end)
         break;
     }
-  return line - before + count_lines (counted, end);
+  if (more)
+    *line += count_lines (counted, end);
 }
 
 static void
@@ -185,24 +221,24 @@ search_open_file (int fd)
       have += (size_t)n;
       if (first && have < BINARY)
         continue; /* perhaps a short read */
-      if (first && memchr (search.text, 0, BINARY) != NULL)
+      if (first && has_nul (search.text, BINARY))
         return;
       first = false;
       if (have == CHUNK)
         {
           const char *end = memrchr (search.text, '\n', have);
           size_t whole = end != NULL ? (size_t)(end + 1 - search.text) : have - search.size + 1;
-          line += search_lines (search.text, whole, line);
+          search_lines (search.text, whole, &line, true);
           have -= whole;
           memmove (search.text, search.text + whole, have);
           if (is_full ())
             return;
         }
     }
-  if (first && memchr (search.text, 0, have) != NULL)
+  if (first && has_nul (search.text, have))
     return;
   if (have > 0)
-    search_lines (search.text, have, line);
+    search_lines (search.text, have, &line, false);
 }
 
 static void
