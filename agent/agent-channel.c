@@ -188,7 +188,8 @@ queue (const struct iovec *vectors, size_t count, size_t skip, int fd)
   for (size_t i = 0, at = 0; i < count; i++)
     {
       size_t from = skip < vectors[i].iov_len ? skip : vectors[i].iov_len;
-      memcpy (node->bytes + at, (const uint8_t *)vectors[i].iov_base + from, vectors[i].iov_len - from);
+      if (from < vectors[i].iov_len)
+        memcpy (node->bytes + at, (const uint8_t *)vectors[i].iov_base + from, vectors[i].iov_len - from);
       at += vectors[i].iov_len - from;
       skip -= from;
     }

@@ -10,8 +10,11 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -57,6 +60,8 @@ typedef struct
 
 /* For what would take the machine along: an ordinary uid, and a limit that counts for it. */
 static gboolean agent_spawn_bounded;
+/* As pid 1 of a pid namespace with its own /proc, as uid 10001. */
+static gboolean agent_spawn_init;
 
 static inline void
 frame_clear (Frame *frame)
@@ -235,20 +240,63 @@ agent_expect_hello (Agent *agent)
   (void)prism_wire_u16 (&r);
   agent->features = prism_wire_u64 (&r);
   memcpy (agent->boot, prism_wire_take (&r, 16), 16);
-  g_assert_cmpuint (prism_wire_u32 (&r), ==, agent_spawn_bounded && getuid () == 0 ? 54321 : getuid ());
+  guint32 uid = agent_spawn_init ? 10001 : agent_spawn_bounded && getuid () == 0 ? 54321 : getuid ();
+  g_assert_cmpuint (prism_wire_u32 (&r), ==, uid);
   (void)prism_wire_u32 (&r);
   (void)prism_wire_u32 (&r);
   g_assert_true (prism_wire_done (&r));
 }
 
 static inline void
+leave_root (void)
+{
+  if (getuid () == 0 && (setresgid (54321, 54321, 54321) != 0 || setresuid (54321, 54321, 54321) != 0))
+    _exit (127);
+}
+
+static inline void
 bound_processes (void)
 {
   struct rlimit most = { 400, 400 };
-  if (getuid () == 0 && (setresgid (54321, 54321, 54321) != 0 || setresuid (54321, 54321, 54321) != 0))
-    _exit (127);
+  leave_root ();
   if (setrlimit (RLIMIT_NPROC, &most) != 0)
     _exit (127);
+}
+
+static inline void
+write_map (const char *path, const char *text)
+{
+  int fd = open (path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write (fd, text, strlen (text)) != (ssize_t)strlen (text))
+    _exit (126);
+  close (fd);
+}
+
+static inline void
+become_init (void)
+{
+  char uids[40], gids[40];
+  leave_root ();
+  g_snprintf (uids, sizeof uids, "10001 %u 1", getuid ());
+  g_snprintf (gids, sizeof gids, "10001 %u 1", getgid ());
+  prctl (PR_SET_DUMPABLE, 1, 0, 0, 0);
+  if (unshare (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0)
+    _exit (126);
+  write_map ("/proc/self/setgroups", "deny");
+  write_map ("/proc/self/uid_map", uids);
+  write_map ("/proc/self/gid_map", gids);
+  if (mount (NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+    _exit (126);
+  pid_t pid = fork ();
+  if (pid != 0)
+    {
+      int status = -1;
+      while (pid > 0 && waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        ;
+      _exit (WIFEXITED (status) ? WEXITSTATUS (status) : 125);
+    }
+  if (mount ("proc", "/proc", "proc", 0, NULL) != 0)
+    _exit (126);
 }
 
 static inline pid_t
@@ -267,6 +315,8 @@ agent_spawn (const char *const *arguments, int control)
       int opened = open (program, O_PATH | O_CLOEXEC);
       if (agent_spawn_bounded)
         bound_processes ();
+      if (agent_spawn_init)
+        become_init ();
       fexecve (opened, (char *const *)arguments, environ);
       _exit (127);
     }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The agent as pid 1 of its pid namespace, as it is in every real sandbox: what
+ * commands try against it, and that nothing outlives it. */
+#include "agent-fixture.h"
+
+static void
+start (Agent *agent)
+{
+  agent_spawn_init = TRUE;
+  agent_start (agent);
+  agent_spawn_init = FALSE;
+}
+
+static void
+test_attacks (void)
+{
+  static const char *const attacks[] = {
+    "kill -9 1",
+    "kill -STOP 1",
+    "kill -TERM 1",
+    "kill -HUP 1; kill -SEGV 1; kill -CHLD 1",
+    "cat /proc/1/environ",
+    "ls /proc/1/fd/",
+    "cat /proc/1/maps",
+    "ls /proc/1/root/",
+    "cat /proc/$PPID/maps",
+    "echo > /proc/1/mem",
+    "kill -9 $PPID",
+    "ls /proc/$PPID/fd/",
+  };
+  Agent agent;
+  start (&agent);
+  for (guint i = 0; i < G_N_ELEMENTS (attacks); i++)
+    {
+      Exited exited;
+      g_autofree char *script = g_strdup_printf ("exec 2> /dev/null; %s", attacks[i]);
+      g_autofree char *out = agent_run_command (&agent, SH (script), NULL, &exited);
+      g_test_message ("%s: how %d code %d", attacks[i], exited.how, exited.code);
+      g_assert_cmpstr (out, ==, "");
+      if (strstr (attacks[i], "kill") == NULL)
+        g_assert_cmpint (exited.code, !=, 0);
+      g_autofree char *next = agent_run_command (&agent, SH ("echo hi"), NULL, &exited);
+      g_assert_cmpstr (next, ==, "hi\n");
+    }
+  agent_stop (&agent);
+}
+
+/* All processes but the agent, at once: all commands end, the agent goes on. */
+static void
+test_kill_all (void)
+{
+  Agent agent;
+  int in[2];
+  agent_spawn_init = TRUE;
+  agent_start (&agent);
+  agent_spawn_init = FALSE;
+  g_assert_no_errno (pipe2 (in, O_CLOEXEC));
+  for (int round = 0; round < 20; round++)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      guint ended = 0;
+      agent_say_exec (&agent, 1, ARGV ("cat"), &(Exec){ .flags = PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_STARTED },
+                      (int[]){ in[0], 2, 2 }, 3);
+      agent_expect (&agent, 1, PRISM_WIRE_STARTED, &frame);
+      agent_say_exec (&agent, 2, SH ("kill -9 -1; sleep 1000"), NULL, (int[]){ 2, 2 }, 2);
+      while (ended < 2)
+        {
+          g_assert_true (agent_next (&agent, &frame));
+          Exited exited = frame_exited (&frame);
+          g_assert_cmpint (exited.code, ==, SIGKILL);
+          g_assert_cmpint (exited.how, ==, PRISM_WIRE_HOW_SIGNAL);
+          ended++;
+        }
+      Exited exited;
+      g_autofree char *text = agent_run_command (&agent, SH ("echo hi"), NULL, &exited);
+      g_assert_cmpstr (text, ==, "hi\n");
+    }
+  close (in[0]);
+  close (in[1]);
+  agent_stop (&agent);
+}
+
+/* Bounded by RLIMIT_NPROC of a uid of its own; cancelled while another command runs, which lives. */
+static void
+test_fork_bomb (void)
+{
+  Agent agent;
+  int out[2], in[2];
+  char c;
+  agent_spawn_bounded = agent_spawn_init = TRUE;
+  agent_start (&agent);
+  agent_spawn_bounded = agent_spawn_init = FALSE;
+  g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+  g_assert_no_errno (pipe2 (in, O_CLOEXEC));
+  agent_say_exec (&agent, 2, ARGV ("cat"), &(Exec){ .flags = PRISM_WIRE_EXEC_STDIN }, (int[]){ in[0], 2, 2 }, 3);
+  close (in[0]);
+  agent_say_exec (&agent, 1, SH ("exec 2>/dev/null; f() { f & f & wait; f; }; f & echo; wait"), NULL,
+                  (int[]){ out[1], 2 }, 2);
+  close (out[1]);
+  g_assert_cmpint (read (out[0], &c, 1), ==, 1);
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 1, 0);
+  g_assert_cmpuint (agent_expect_exited (&agent, 1).flags, ==, PRISM_WIRE_EXITED_CANCELLED);
+  g_autofree char *rest = read_pipe (out[0], NULL);
+  close (out[0]);
+  close (in[1]);
+  g_assert_cmpint (agent_expect_exited (&agent, 2).code, ==, 0);
+  agent_stop (&agent);
+}
+
+static void
+test_hang_up (void)
+{
+  for (int round = 0; round < 10; round++)
+    {
+      Agent agent;
+      int out[2];
+      char ready[6];
+      start (&agent);
+      g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+      agent_say_exec (
+          &agent, 1,
+          SH ("trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' &); nohup sleep 1000 & "
+              "echo ready; kill -STOP $$"),
+          NULL, (int[]){ out[1], out[1] }, 2);
+      close (out[1]);
+      g_assert_cmpint (read (out[0], ready, sizeof ready), ==, sizeof ready);
+      agent_stop (&agent);
+      g_autofree char *rest = read_pipe (out[0], NULL);
+      close (out[0]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/agent/init/attacks", test_attacks);
+  g_test_add_func ("/agent/init/kill-all", test_kill_all);
+  g_test_add_func ("/agent/init/fork-bomb", test_fork_bomb);
+  g_test_add_func ("/agent/init/hang-up", test_hang_up);
+  return g_test_run ();
+}
