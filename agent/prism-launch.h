@@ -22,6 +22,20 @@
  *   u32 steps, each: u8 kind, u32 flags, u32 mode, u64 bytes, u64 inodes,
  *     str target, str text
  *
+ * `prism-agent --launch many` is the launcher that stays, for a host that makes one
+ * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is
+ * one packet of at most PRISM_LAUNCH_MAX_REQUEST bytes,
+ *   u32 size of a plan to make a template, that plan, a plan that uses one,
+ * with two descriptors, the agent's control end and the keeper's end. It starts a
+ * keeper for each, which is as one that the host started itself; it ends by itself
+ * when nothing was asked for a second, and its sandboxes live on without it.
+ *
+ * A TEMPLATE is the part of a root that is the same for many sandboxes, sealed: each
+ * gets a copy of its mounts, cheaper than making them, and adds its own. The mount
+ * namespace belongs to the template's user namespace; a sandbox's own user namespace
+ * lies below that one and has no rights over any of its mounts. For root only: an
+ * ordinary user's launcher could bring nothing of the host into it.
+ *
  * A target is relative to the new root: no "." or "..", no empty component; "" is
  * the root itself. Links in it are never followed. Folders are made only where the
  * launcher itself made the file system, never in what is shown of the host.
@@ -39,6 +53,7 @@
 #define PRISM_LAUNCH_KEEPER_FD 5
 
 #define PRISM_LAUNCH_MAX_PLAN (1024u * 1024u)
+#define PRISM_LAUNCH_MAX_REQUEST (128u * 1024u)
 #define PRISM_LAUNCH_MAX_STEPS 4096u
 #define PRISM_LAUNCH_MAX_GROUPS 4u
 #define PRISM_LAUNCH_MAX_SETTINGS 8u
@@ -54,6 +69,8 @@
 #define PRISM_LAUNCH_NO_UNIX (1u << 2)        /* socket(AF_UNIX) is refused; stream pairs stay */
 #define PRISM_LAUNCH_PRIVILEGED (1u << 3)     /* the launcher is root: groups dropped, uid is not its own */
 #define PRISM_LAUNCH_FRAMED (1u << 4)         /* the agent passes no descriptors (tests, remote streams) */
+#define PRISM_LAUNCH_MAKE_TEMPLATE (1u << 5)  /* only a root, for others to begin in */
+#define PRISM_LAUNCH_USE_TEMPLATE (1u << 6)   /* begin in such a root */
 #define PRISM_LAUNCH_OFF_NETNS (1u << 16)
 #define PRISM_LAUNCH_OFF_PIDNS (1u << 17)
 #define PRISM_LAUNCH_OFF_CAPS (1u << 18)
@@ -63,7 +80,7 @@
 #define PRISM_LAUNCH_OFF_USERNS_LIMIT (1u << 22)
 #define PRISM_LAUNCH_OFF_DUMPABLE (1u << 23)
 #define PRISM_LAUNCH_OFF_MASK 0x00ff0000u
-#define PRISM_LAUNCH_FLAGS 0x0000001fu
+#define PRISM_LAUNCH_FLAGS 0x0000007fu
 
 #define PRISM_LAUNCH_SETTING_OPTIONAL (1u << 0)  /* where the file is not there: no failure, a note */
 
@@ -100,6 +117,8 @@ enum prism_launch_kind
  *   READY   u32 facts                the inner half is about to become the agent: what it
  *                                    found true of itself, by trying
  *   FAILED  u32 step, i32 errno, str what (a path, a file, a call)
+ *   TEMPLATE                         to the launcher that stays: two descriptors beside it,
+ *                                    the user namespace and the mount namespace
  *   ENDED   i32 wait status of the inner half, u32 groups that could not be removed
  * The host says nothing: its end's EOF means kill, reap, remove, ENDED, exit. */
 #define PRISM_LAUNCH_MAX_MESSAGE 8192u
@@ -110,6 +129,7 @@ enum prism_launch_message
   PRISM_LAUNCH_READY = 2,
   PRISM_LAUNCH_FAILED = 3,
   PRISM_LAUNCH_ENDED = 4,
+  PRISM_LAUNCH_TEMPLATE = 5,
 };
 
 /* READY's facts: each was tried after everything was given away, with what the

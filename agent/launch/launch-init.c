@@ -17,6 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 static const struct launch_plan *the_plan;
 static int keeper_socket;
 
@@ -141,6 +145,25 @@ harden (void)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "PR_SET_DUMPABLE");
 }
 
+/* A change of ids or of capabilities takes this away. */
+static void
+die_with_keeper (void)
+{
+  if (prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "PR_SET_PDEATHSIG");
+}
+
+/* There until the keeper has taken hold of the namespaces, and kills. */
+static _Noreturn void
+show_template (void)
+{
+  char byte = 't';
+
+  if (send (keeper_socket, &byte, 1, MSG_NOSIGNAL) == 1)
+    (void)!recv (keeper_socket, &byte, 1, 0);
+  _exit (0);
+}
+
 /* With a network namespace for each command it is a command's state that counts:
  * a child gets there as the agent's children do, and looks. */
 static uint32_t
@@ -174,8 +197,10 @@ probe (void)
 }
 
 void
-launch_init (const struct launch_plan *plan, int keeper)
+launch_init (const struct launch_plan *plan, int keeper, int netns)
 {
+  static struct launch_net net = { .userns = -1 };
+  bool own_net = (plan->flags & (PRISM_LAUNCH_OFF_NETNS | PRISM_LAUNCH_MAKE_TEMPLATE)) == 0;
   struct agent_options options = {
     .control = PRISM_LAUNCH_CONTROL_FD,
     .fds = (plan->flags & PRISM_LAUNCH_FRAMED) == 0,
@@ -187,20 +212,28 @@ launch_init (const struct launch_plan *plan, int keeper)
   the_plan = plan;
   keeper_socket = keeper;
   launch_enter_ids (plan);
-  /* From here on the keeper's end is this process's end. */
-  if (prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "PR_SET_PDEATHSIG");
-  if ((plan->flags & (PRISM_LAUNCH_NETNS_COMMAND | PRISM_LAUNCH_OFF_NETNS)) == 0)
-    launch_loopback_up ();
+  die_with_keeper ();
+  net.up = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) == 0;
+  if (own_net && netns < 0 && !launch_net_begin (&net))
+    launch_fail (PRISM_LAUNCH_STAGE_NET, errno, "clone");
   if (syscall (SYS_sethostname, plan->hostname, strlen (plan->hostname)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "sethostname");
-  launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   launch_root_build (plan, shown);
+  if (plan->flags & PRISM_LAUNCH_MAKE_TEMPLATE)
+    show_template ();
+  if (own_net)
+    launch_net_enter (netns >= 0 ? netns : launch_net_finish (&net));
+  if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
+    {
+      launch_enter_own_userns ();
+      die_with_keeper ();
+    }
   set_limits ();
   forbid_user_namespaces ();
+  launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   harden ();
   launch_ready (probe ());
-  close (keeper);
-  close (PRISM_LAUNCH_KEEPER_FD);
+  /* Nothing but the control socket is left: not the keeper's, nor what it came with. */
+  syscall (SYS_close_range, PRISM_LAUNCH_CONTROL_FD + 1, ~0u, 0);
   _exit (agent_run (&options));
 }

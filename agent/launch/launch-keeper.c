@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -31,9 +32,11 @@
 #endif
 
 static struct launch_plan plan;
-static uint8_t plan_bytes[PRISM_LAUNCH_MAX_PLAN];
+uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
+static struct launch_ready_made made;
 static pid_t inner = -1;
 static bool is_keeper;
+static int template_error;
 static volatile sig_atomic_t told_to_stop;
 
 /* Kills and reaps the inner half, with it every process of its pid namespace, and
@@ -75,7 +78,7 @@ read_plan (void)
 
   for (;;)
     {
-      ssize_t n = pread (PRISM_LAUNCH_PLAN_FD, plan_bytes + size, sizeof plan_bytes - size, (off_t)size);
+      ssize_t n = pread (PRISM_LAUNCH_PLAN_FD, launch_plan_bytes + size, sizeof launch_plan_bytes - size, (off_t)size);
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0)
@@ -83,7 +86,7 @@ read_plan (void)
       if (n == 0)
         break;
       size += (size_t)n;
-      if (size == sizeof plan_bytes)
+      if (size == sizeof launch_plan_bytes)
         launch_fail (PRISM_LAUNCH_STAGE_PLAN, EFBIG, "the plan is too long");
     }
   close (PRISM_LAUNCH_PLAN_FD);
@@ -128,43 +131,98 @@ become_root_again (void)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "giving the sandbox's ids back");
 }
 
+/* Without the network: that namespace is made beside the rest. */
 static unsigned
 namespaces (void)
 {
-  unsigned flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
+  unsigned flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
 
-  if ((plan.flags & PRISM_LAUNCH_OFF_PIDNS) == 0)
-    flags |= CLONE_NEWPID;
-  if ((plan.flags & PRISM_LAUNCH_OFF_NETNS) == 0)
-    flags |= CLONE_NEWNET;
-  return flags;
+  return flags | ((plan.flags & PRISM_LAUNCH_OFF_PIDNS) == 0 ? CLONE_NEWPID : 0);
+}
+
+static _Noreturn void
+be_inner (const int *ends)
+{
+  is_keeper = false;
+  close (ends[0]);
+  launch_init (&plan, ends[1], made.netns);
+}
+
+/* In a process that shares the keeper's memory and nothing else: there is no way
+ * back from a user namespace. The inner half becomes the keeper's own child. */
+static int
+enter_template (void *data)
+{
+  if (setns (made.userns, CLONE_NEWUSER) < 0 || setns (made.mntns, CLONE_NEWNS) < 0)
+    template_error = errno;
+  else
+    {
+      pid_t pid = (pid_t)syscall (SYS_clone, namespaces () | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+      if (pid == 0)
+        be_inner (data);
+      inner = pid;
+      template_error = pid < 0 ? errno : 0;
+    }
+  _exit (0);
+}
+
+static void
+start_from_template (int *ends)
+{
+  static char stack[16384] __attribute__ ((aligned (16)));
+  pid_t pid = clone (enter_template, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, ends);
+
+  if (pid < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
+  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+  if (template_error != 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
 }
 
 /* The clone is made with the ids that the sandbox maps to, so that the inner half
- * may write its own map. Returns the keeper's end of the socket between the two. */
+ * may write its own map. */
+static void
+start_plain (int *ends)
+{
+  bool privileged = plan.flags & PRISM_LAUNCH_PRIVILEGED;
+
+  if (privileged)
+    become (plan.uid, plan.gid);
+  inner = (pid_t)syscall (SYS_clone, namespaces () | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+  if (inner < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
+  if (inner == 0)
+    be_inner (ends);
+  if (privileged)
+    become_root_again ();
+}
+
+static void
+close_made (void)
+{
+  const int fds[] = { made.userns, made.mntns, made.netns };
+
+  for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+    if (fds[i] >= 0)
+      close (fds[i]);
+}
+
+/* Returns the keeper's end of the socket between the two. */
 static int
 start_inner (void)
 {
   int ends[2];
-  bool privileged = plan.flags & PRISM_LAUNCH_PRIVILEGED;
 
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "socketpair");
-  if (privileged)
-    become (plan.uid, plan.gid);
-  inner = (pid_t)syscall (SYS_clone, namespaces () | SIGCHLD, 0, 0, 0, 0);
-  if (inner < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
-  if (inner == 0)
-    {
-      is_keeper = false;
-      close (ends[0]);
-      launch_init (&plan, ends[1]);
-    }
-  if (privileged)
-    become_root_again ();
+  if (plan.flags & PRISM_LAUNCH_USE_TEMPLATE)
+    start_from_template (ends);
+  else
+    start_plain (ends);
   close (PRISM_LAUNCH_CONTROL_FD);
   close (ends[1]);
+  close_made ();
   return ends[0];
 }
 
@@ -174,28 +232,12 @@ release_inner (int to)
 {
   int fds[PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS];
   size_t n = plan.n_shown + plan.n_groups;
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof fds)];
-  } control = { 0 };
-  char byte = 'g';
-  struct iovec part = { &byte, 1 };
-  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+  uint8_t byte = 'g';
 
   launch_groups_make (&plan, fds + plan.n_shown);
   launch_shown_prepare (&plan, fds);
-  if (n > 0)
-    {
-      message.msg_control = &control;
-      message.msg_controllen = CMSG_SPACE (sizeof (int) * n);
-      control.header.cmsg_level = SOL_SOCKET;
-      control.header.cmsg_type = SCM_RIGHTS;
-      control.header.cmsg_len = CMSG_LEN (sizeof (int) * n);
-      memcpy (CMSG_DATA (&control.header), fds, sizeof (int) * n);
-    }
   /* An inner half that is gone has said why, or its end does. */
-  (void)!sendmsg (to, &message, MSG_NOSIGNAL);
+  launch_send_fds (to, &byte, fds, n);
   for (size_t i = 0; i < n; i++)
     close (fds[i]);
 }
@@ -225,6 +267,37 @@ answer_inner (int socket)
   launch_groups_admit (&plan, inner);
   (void)!send (socket, &byte, 1, MSG_NOSIGNAL);
   return true;
+}
+
+static int
+open_namespace (const char *name)
+{
+  char path[64];
+  int fd;
+
+  snprintf (path, sizeof path, "/proc/%d/ns/%s", (int)inner, name);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "%s", path);
+  return fd;
+}
+
+/* The inner half built a root and waits: its namespaces live on with the host's
+ * descriptors, it does not. */
+static _Noreturn void
+hand_template_over (int socket)
+{
+  uint8_t type = PRISM_LAUNCH_TEMPLATE;
+  char byte;
+  int fds[2];
+
+  if (recv (socket, &byte, 1, 0) == 1)
+    {
+      fds[0] = open_namespace ("user");
+      fds[1] = open_namespace ("mnt");
+      launch_send_fds (PRISM_LAUNCH_KEEPER_FD, &type, fds, 2);
+    }
+  end (0, 0);
 }
 
 static _Noreturn void
@@ -265,25 +338,40 @@ watch_signals (sigset_t *open_mask)
   sigprocmask (SIG_BLOCK, &mask, open_mask);
 }
 
-int
-launch_main (int argc, char **argv)
+void
+launch_keep (size_t size, const struct launch_ready_made *ready_made)
 {
   sigset_t open_mask;
   int socket;
 
-  (void)argv;
   is_keeper = true;
-  detach ();
-  if (argc != 2 || !launch_plan_parse (&plan, plan_bytes, read_plan ()))
+  made = *ready_made;
+  if (!launch_plan_parse (&plan, launch_plan_bytes, size))
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not a launch plan of version %d.%d", PRISM_LAUNCH_MAJOR,
                  PRISM_LAUNCH_MINOR);
   if (((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0) != (geteuid () == 0))
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EPERM, "a plan for root, and only that, is carried out by root");
+  if ((plan.flags & PRISM_LAUNCH_USE_TEMPLATE) != 0 && made.mntns < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "there is no template to begin in");
   if ((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0 && setgroups (0, NULL) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setgroups");
   launch_probe_remember ();
   socket = start_inner ();
   watch_signals (&open_mask);
   release_inner (socket);
+  if (plan.flags & PRISM_LAUNCH_MAKE_TEMPLATE)
+    hand_template_over (socket);
   keep (socket, &open_mask);
+}
+
+int
+launch_main (int argc, char **argv)
+{
+  const struct launch_ready_made none = { -1, -1, -1 };
+
+  is_keeper = true;
+  detach ();
+  if (argc > 2 && strcmp (argv[2], "many") == 0)
+    launch_serve ();
+  launch_keep (read_plan (), &none);
 }

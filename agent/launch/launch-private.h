@@ -78,9 +78,13 @@ int launch_fs_mount (int fs, unsigned attributes);
 /* A detached tmpfs; -1 and errno. */
 int launch_tmpfs (uint64_t bytes, uint64_t inodes, unsigned mode, unsigned attributes);
 bool launch_write_file (int dir, const char *path, const char *text);
+/* One byte and at most MAX_SHOWN + MAX_GROUPS descriptors. */
+bool launch_send_fds (int to, const uint8_t *byte, const int *fds, size_t n);
 
 /* launch-userns.c */
 void launch_enter_ids (const struct launch_plan *plan);
+/* Below the template's user namespace, without rights over what it owns. */
+void launch_enter_own_userns (void);
 void launch_drop_capabilities (const struct launch_plan *plan);
 void launch_give_up_capabilities (void);
 int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
@@ -93,6 +97,9 @@ uint32_t launch_groups_remove (const struct launch_plan *plan);
 
 /* launch-shown.c: by the keeper: the mounts that need the host's capabilities. */
 void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN]);
+/* By the launcher that stays: the id tables that a plan's mounts need, for the keeper
+ * that is started next. What fails here fails there again, and is told. */
+void launch_shown_warm (const struct launch_plan *plan);
 
 /* launch-copy.c: everything below one folder into another; 0 or -errno, and the
  * name that failed. Owners are kept only as far as uid and gid are not -1. */
@@ -106,8 +113,19 @@ void launch_root_build (const struct launch_plan *plan, const int *(*shown) (voi
 void launch_probe_remember (void);
 uint32_t launch_probe (void);
 
-/* launch-net.c */
-void launch_loopback_up (void);
+/* launch-net.c: one network namespace, made beside whatever else goes on. finish()
+ * waits for it: its descriptor, or -1 and errno. */
+struct launch_net
+{
+  char stack[8192] __attribute__ ((aligned (16)));
+  int userns; /* that is to own it; -1: the helper's own */
+  bool up;
+  volatile int fd, error;
+  pid_t helper; /* > 0 while it is to be waited for */
+};
+bool launch_net_begin (struct launch_net *net);
+int launch_net_finish (struct launch_net *net);
+void launch_net_enter (int fd);
 
 /* launch-seccomp.c; the public half is in agent.h. Without no_new_privs, which the
  * caller has set or has the capability to do without. */
@@ -117,5 +135,19 @@ int launch_install_filter (void);
 /* launch-landlock.c, the same */
 int launch_enter_scope (void);
 
+/* What a sandbox may begin with; -1 where it makes its own. */
+struct launch_ready_made
+{
+  int userns, mntns; /* of the template */
+  int netns;
+};
+
+/* launch-keeper.c: from a plan's bytes to the sandbox's end. */
+_Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
+extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
+
+/* launch-server.c: the launcher that stays. */
+_Noreturn void launch_serve (void);
+
 /* launch-init.c */
-_Noreturn void launch_init (const struct launch_plan *plan, int keeper);
+_Noreturn void launch_init (const struct launch_plan *plan, int keeper, int netns);

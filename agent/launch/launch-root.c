@@ -164,6 +164,13 @@ attach (const struct launch_step *step, int tree, int target)
   close (target);
 }
 
+/* A mount point, with the folders on its way; what is there already stays. */
+static void
+make_mount_point (const struct launch_step *step)
+{
+  close (open_mount_point (step, step->kind == PRISM_LAUNCH_FOLDER));
+}
+
 static void
 make_folder (const struct launch_step *step)
 {
@@ -351,13 +358,13 @@ open_masks (void)
 }
 
 static void
-close_masks (bool host_tree)
+close_masks (bool stays)
 {
   if (mask_file < 0)
     return;
   close (mask_file);
   close (mask_folder);
-  if (host_tree && umount2 ("/proc", MNT_DETACH) < 0)
+  if (stays && umount2 ("/proc", MNT_DETACH) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "what covered hidden paths");
 }
 
@@ -400,10 +407,13 @@ run_step (const struct launch_step *step)
   switch (step->kind)
     {
     case PRISM_LAUNCH_FOLDER:
-      make_folder (step);
-      break;
     case PRISM_LAUNCH_FILE:
-      make_file (step);
+      if (step->flags & PRISM_LAUNCH_PARENTS)
+        make_mount_point (step);
+      else if (step->kind == PRISM_LAUNCH_FOLDER)
+        make_folder (step);
+      else
+        make_file (step);
       break;
     case PRISM_LAUNCH_LINK:
       make_link (step);
@@ -467,17 +477,18 @@ is_root_step (const struct launch_step *step)
 void
 launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
 {
-  bool host_tree = plan->flags & PRISM_LAUNCH_HOST_TREE;
+  /* Begun in a root that is there: the host's, or a template's. */
+  bool stays = plan->flags & (PRISM_LAUNCH_HOST_TREE | PRISM_LAUNCH_USE_TEMPLATE);
   struct prism_wire_reader at = plan->steps;
   const int *trees = NULL;
   struct launch_step step;
 
   umask (0);
-  if (host_tree && (root = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+  if (stays && (root = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_ROOT, errno, "/");
   for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
     {
-      if (is_root_step (&step) != (i == 0 && !host_tree))
+      if (is_root_step (&step) != (i == 0 && !stays))
         launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the root's own step");
       if (is_root_step (&step))
         begin_root (&step);
@@ -499,8 +510,8 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
     }
   if (trees == NULL)
     shown ();
-  close_masks (host_tree);
-  if (!host_tree)
+  close_masks (stays);
+  if (!stays)
     enter_root ();
   close (root);
   umask (022);

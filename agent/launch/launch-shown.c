@@ -25,20 +25,58 @@ struct owner
 static struct owner owners[PRISM_LAUNCH_MAX_SHOWN];
 static uint32_t n_owners;
 
-static int
-userns_of_owner (const struct launch_plan *plan, const struct stat *info)
+static struct owner *
+find_owner (const struct stat *info)
 {
   for (uint32_t i = 0; i < n_owners; i++)
     if (owners[i].uid == info->st_uid && owners[i].gid == info->st_gid)
-      return owners[i].userns;
+      return &owners[i];
+  return NULL;
+}
 
-  struct owner *owner = &owners[n_owners++];
-  owner->uid = info->st_uid;
-  owner->gid = info->st_gid;
-  owner->userns = launch_idmap_userns (owner->uid, owner->gid, plan->uid, plan->gid);
-  if (owner->userns < 0)
+/* NULL and errno. */
+static struct owner *
+add_owner (const struct launch_plan *plan, const struct stat *info)
+{
+  int userns = launch_idmap_userns (info->st_uid, info->st_gid, plan->uid, plan->gid);
+
+  if (userns < 0)
+    return NULL;
+  if (n_owners == PRISM_LAUNCH_MAX_SHOWN)
+    close (owners[--n_owners].userns);
+  owners[n_owners] = (struct owner){ info->st_uid, info->st_gid, userns };
+  return &owners[n_owners++];
+}
+
+static int
+userns_of_owner (const struct launch_plan *plan, const struct stat *info)
+{
+  struct owner *owner = find_owner (info);
+
+  if (owner == NULL)
+    owner = add_owner (plan, info);
+  if (owner == NULL)
     launch_fail (PRISM_LAUNCH_STAGE_IDMAP, errno, "a user namespace for the mount's ids");
   return owner->userns;
+}
+
+static bool
+is_mapped_already (const struct launch_plan *plan, const struct stat *info)
+{
+  return info->st_uid == plan->uid && info->st_gid == plan->gid;
+}
+
+void
+launch_shown_warm (const struct launch_plan *plan)
+{
+  struct prism_wire_reader at = plan->steps;
+  struct launch_step step;
+  struct stat info;
+
+  for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
+    if ((step.flags & PRISM_LAUNCH_BY_KEEPER) != 0 && stat (step.text, &info) == 0 && !is_mapped_already (plan, &info)
+        && find_owner (&info) == NULL)
+      add_owner (plan, &info);
 }
 
 static int
@@ -62,7 +100,7 @@ map_owner (const struct launch_plan *plan, const struct launch_step *step, int t
     set |= LAUNCH_ATTR_RDONLY;
   if (step->flags & PRISM_LAUNCH_NOEXEC)
     set |= LAUNCH_ATTR_NOEXEC;
-  if (info->st_uid == plan->uid && info->st_gid == plan->gid)
+  if (is_mapped_already (plan, info))
     return launch_mount_setattr (tree, set, 0, true, -1, true) == 0;
   return launch_mount_setattr (tree, set | LAUNCH_ATTR_IDMAP, 0, true, userns_of_owner (plan, info), true) == 0;
 }

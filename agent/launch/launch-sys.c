@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -128,4 +129,27 @@ launch_write_file (int dir, const char *path, const char *text)
   close (fd);
   errno = error;
   return n == (ssize_t)strlen (text);
+}
+
+bool
+launch_send_fds (int to, const uint8_t *byte, const int *fds, size_t n)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int) * (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS))];
+  } control = { 0 };
+  struct iovec part = { (void *)byte, 1 };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+  if (n > 0)
+    {
+      message.msg_control = &control;
+      message.msg_controllen = CMSG_SPACE (sizeof (int) * n);
+      control.header.cmsg_level = SOL_SOCKET;
+      control.header.cmsg_type = SCM_RIGHTS;
+      control.header.cmsg_len = CMSG_LEN (sizeof (int) * n);
+      memcpy (CMSG_DATA (&control.header), fds, sizeof (int) * n);
+    }
+  return sendmsg (to, &message, MSG_NOSIGNAL) == 1;
 }

@@ -17,24 +17,47 @@
 
 #define LAUNCH_CAP_SYS_ADMIN 21
 
-/* The first thing in the new user namespace: its creator's effective id may map
- * itself, so no second process has to be waited for. */
-void
-launch_enter_ids (const struct launch_plan *plan)
+static void
+write_map (const char *path, uint32_t outside)
 {
   char line[64];
 
-  snprintf (line, sizeof line, "%u %u 1\n", PRISM_LAUNCH_ID, plan->uid);
-  if (!launch_write_file (AT_FDCWD, "/proc/self/setgroups", "deny"))
-    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/setgroups");
-  if (!launch_write_file (AT_FDCWD, "/proc/self/uid_map", line))
-    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/uid_map");
-  snprintf (line, sizeof line, "%u %u 1\n", PRISM_LAUNCH_ID, plan->gid);
-  if (!launch_write_file (AT_FDCWD, "/proc/self/gid_map", line))
-    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/gid_map");
+  snprintf (line, sizeof line, "%u %u 1\n", PRISM_LAUNCH_ID, outside);
+  if (!launch_write_file (AT_FDCWD, path, line))
+    launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "%s", path);
+}
+
+static void
+become_inside_id (void)
+{
   if (syscall (SYS_setresgid, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID) < 0
       || syscall (SYS_setresuid, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID, PRISM_LAUNCH_ID) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "setresuid");
+}
+
+/* The first thing in the new user namespace: its creator's effective id may map
+ * itself, so no second process has to be waited for. A template's has its map. */
+void
+launch_enter_ids (const struct launch_plan *plan)
+{
+  if ((plan->flags & PRISM_LAUNCH_USE_TEMPLATE) == 0)
+    {
+      if (!launch_write_file (AT_FDCWD, "/proc/self/setgroups", "deny"))
+        launch_fail (PRISM_LAUNCH_STAGE_MAP, errno, "/proc/self/setgroups");
+      write_map ("/proc/self/uid_map", plan->uid);
+      write_map ("/proc/self/gid_map", plan->gid);
+    }
+  become_inside_id ();
+}
+
+void
+launch_enter_own_userns (void)
+{
+  /* The change of ids turned this off, and with it the right to write the map. */
+  if (prctl (PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare (CLONE_NEWUSER) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a user namespace below the template's");
+  write_map ("/proc/self/uid_map", PRISM_LAUNCH_ID);
+  write_map ("/proc/self/gid_map", PRISM_LAUNCH_ID);
 }
 
 static int

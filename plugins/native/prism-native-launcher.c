@@ -20,6 +20,7 @@
 
 #include "prism-launch.h"
 #include "prism-native-failure.h"
+#include "prism-native-server.h"
 
 #define MAX_NOTES 64
 
@@ -28,7 +29,7 @@ struct _PrismNativeLauncher
   pid_t pid;
   int pidfd, control, keeper;
   GPtrArray *notes; /* of PrismNativeNote */
-  gboolean ready, ended, reaped;
+  gboolean ready, running, ended, reaped;
   guint32 left, facts;
   GError *failure;
 };
@@ -57,23 +58,12 @@ set_errno_error (GError **error, const char *what)
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: %s: %s", what, g_strerror (saved));
 }
 
-/* A descriptor above those that the launcher's own numbers would overwrite. */
-static int
-lift (int fd)
-{
-  int high = fd >= 0 && fd <= PRISM_LAUNCH_KEEPER_FD ? fcntl (fd, F_DUPFD_CLOEXEC, PRISM_LAUNCH_KEEPER_FD + 1) : fd;
-
-  if (high != fd)
-    close (fd);
-  return high;
-}
-
 static int
 write_plan (GBytes *plan, GError **error)
 {
   gsize size = 0;
   const guint8 *bytes = g_bytes_get_data (plan, &size);
-  int fd = lift (memfd_create ("prism-plan", MFD_CLOEXEC));
+  int fd = memfd_create ("prism-plan", MFD_CLOEXEC);
 
   if (fd < 0)
     {
@@ -105,15 +95,22 @@ make_pair (int type, int ends[2], GError **error)
       set_errno_error (error, "a pair of sockets");
       return FALSE;
     }
-  ends[0] = lift (ends[0]);
-  ends[1] = lift (ends[1]);
   return TRUE;
 }
 
+/* Descriptors that the program's own numbers would overwrite are moved up first. */
 static int
-spawn (const char *agent, pid_t *pid, int plan, int control, int keeper)
+lift (int fd)
 {
-  char *const arguments[] = { (char *)"prism-agent", (char *)"--launch", NULL }, *const environment[] = { NULL };
+  return fd >= 0 && fd <= PRISM_LAUNCH_KEEPER_FD ? fcntl (fd, F_DUPFD_CLOEXEC, PRISM_LAUNCH_KEEPER_FD + 1) : fd;
+}
+
+int
+prism_native_spawn (const char *agent, gboolean many, const int fds[3], pid_t *pid)
+{
+  const int high[3] = { lift (fds[0]), lift (fds[1]), lift (fds[2]) };
+  char *const arguments[] = { (char *)"prism-agent", (char *)"--launch", many ? (char *)"many" : NULL, NULL };
+  char *const environment[] = { NULL };
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t all, none;
@@ -125,9 +122,11 @@ spawn (const char *agent, pid_t *pid, int plan, int control, int keeper)
   posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2 (&actions, 0, 1);
   posix_spawn_file_actions_adddup2 (&actions, 0, 2);
-  posix_spawn_file_actions_adddup2 (&actions, plan, PRISM_LAUNCH_PLAN_FD);
-  posix_spawn_file_actions_adddup2 (&actions, control, PRISM_LAUNCH_CONTROL_FD);
-  posix_spawn_file_actions_adddup2 (&actions, keeper, PRISM_LAUNCH_KEEPER_FD);
+  for (int i = 0; i < 3; i++)
+    if (high[i] >= 0)
+      posix_spawn_file_actions_adddup2 (&actions, high[i], PRISM_LAUNCH_PLAN_FD + i);
+    else
+      posix_spawn_file_actions_adddup2 (&actions, 0, PRISM_LAUNCH_PLAN_FD + i);
   posix_spawn_file_actions_addclosefrom_np (&actions, PRISM_LAUNCH_KEEPER_FD + 1);
   posix_spawnattr_init (&attributes);
   posix_spawnattr_setsigmask (&attributes, &none);
@@ -136,43 +135,80 @@ spawn (const char *agent, pid_t *pid, int plan, int control, int keeper)
   error = posix_spawn (pid, agent, &actions, &attributes, arguments, environment);
   posix_spawnattr_destroy (&attributes);
   posix_spawn_file_actions_destroy (&actions);
+  for (int i = 0; i < 3; i++)
+    if (high[i] != fds[i])
+      close (high[i]);
   return error;
+}
+
+/* Both sockets' other ends are the launcher's, and closed here by the caller. */
+static PrismNativeLauncher *
+new_launcher (int ends[2], GError **error)
+{
+  int control[2] = { -1, -1 }, keeper[2] = { -1, -1 };
+  PrismNativeLauncher *self;
+
+  if (!make_pair (SOCK_STREAM, control, error))
+    return NULL;
+  if (!make_pair (SOCK_SEQPACKET, keeper, error))
+    {
+      close_fd (&control[0]);
+      close_fd (&control[1]);
+      return NULL;
+    }
+  self = g_new0 (PrismNativeLauncher, 1);
+  self->pid = self->pidfd = -1;
+  self->reaped = TRUE;
+  self->control = control[0];
+  self->keeper = keeper[0];
+  self->notes = g_ptr_array_new_with_free_func (note_free);
+  ends[0] = control[1];
+  ends[1] = keeper[1];
+  return self;
 }
 
 PrismNativeLauncher *
 prism_native_launcher_spawn (const char *agent, GBytes *plan, GError **error)
 {
-  PrismNativeLauncher *self = NULL;
-  int control[2] = { -1, -1 }, keeper[2] = { -1, -1 }, status;
-  pid_t pid = -1;
-  int fd = write_plan (plan, error);
+  g_autoptr (PrismNativeLauncher) self = NULL;
+  int fds[3] = { -1, -1, -1 }, status = 0;
 
-  if (fd < 0)
+  self = new_launcher (&fds[1], error);
+  if (self == NULL)
     return NULL;
-  if (make_pair (SOCK_STREAM, control, error) && make_pair (SOCK_SEQPACKET, keeper, error))
-    {
-      status = spawn (agent, &pid, fd, control[1], keeper[1]);
-      if (status != 0)
-        g_set_error (
-            error, PRISM_SANDBOX_ERROR, status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
-            "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
-    }
-  close_fd (&fd);
-  close_fd (&control[1]);
-  close_fd (&keeper[1]);
-  if (pid < 0)
-    {
-      close_fd (&control[0]);
-      close_fd (&keeper[0]);
-      return NULL;
-    }
-  self = g_new0 (PrismNativeLauncher, 1);
-  self->pid = pid;
-  self->pidfd = (int)syscall (SYS_pidfd_open, pid, 0);
-  self->control = control[0];
-  self->keeper = keeper[0];
-  self->notes = g_ptr_array_new_with_free_func (note_free);
-  return self;
+  fds[0] = write_plan (plan, error);
+  if (fds[0] >= 0)
+    status = prism_native_spawn (agent, FALSE, fds, &self->pid);
+  for (guint i = 0; i < 3; i++)
+    close_fd (&fds[i]);
+  if (status != 0)
+    g_set_error (
+        error, PRISM_SANDBOX_ERROR, status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
+        "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
+  if (status != 0 || self->pid < 0)
+    return NULL;
+  self->reaped = FALSE;
+  self->running = TRUE;
+  return g_steal_pointer (&self);
+}
+
+PrismNativeLauncher *
+prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GError **error)
+{
+  g_autoptr (PrismNativeLauncher) self = NULL;
+  int ends[2] = { -1, -1 };
+  gboolean asked;
+
+  self = new_launcher (ends, error);
+  if (self == NULL)
+    return NULL;
+  asked = prism_native_server_ask (agent, template, plan, ends, error);
+  close_fd (&ends[0]);
+  close_fd (&ends[1]);
+  if (!asked)
+    return NULL;
+  self->running = TRUE;
+  return g_steal_pointer (&self);
 }
 
 int
@@ -341,7 +377,8 @@ prism_native_launcher_get_notes (PrismNativeLauncher *self)
 static void
 reap (PrismNativeLauncher *self)
 {
-  while (waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
+  /* The child of a launcher that stays is reaped by that. */
+  while (!self->reaped && waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
     ;
   self->reaped = TRUE;
 }
@@ -352,7 +389,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
   gboolean open = TRUE;
 
   close_fd (&self->control);
-  if (self->reaped)
+  if (!self->running)
     return TRUE;
   shutdown (self->keeper, SHUT_WR);
   while (open && (open = read_messages (self)))
@@ -361,11 +398,11 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
       if (poll (&fd, 1, time_left (deadline)) == 0)
         {
           g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
-                       "native: the keeper (process %d) has not confirmed in time that all is gone; it goes on trying",
-                       (int)self->pid);
+                       "native: the keeper has not confirmed in time that all is gone; it goes on trying");
           return FALSE;
         }
     }
+  self->running = FALSE;
   reap (self);
   if (!self->ended)
     g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
@@ -379,7 +416,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
 void
 prism_native_launcher_free (PrismNativeLauncher *self)
 {
-  if (!self->reaped)
+  if (self->running)
     prism_native_launcher_end (self, g_get_monotonic_time () + 10 * G_USEC_PER_SEC, NULL);
   close_fd (&self->control);
   close_fd (&self->keeper);

@@ -17,6 +17,8 @@ typedef struct
 } PrismNativeNote;
 
 PrismNativeLauncher *prism_native_launcher_spawn (const char *agent, GBytes *plan, GError **error);
+/* By the launcher that stays, which is started if there is none. */
+PrismNativeLauncher *prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GError **error);
 /* The host's end of the control socket; the caller closes it. */
 int prism_native_launcher_steal_control (PrismNativeLauncher *self);
 /* Waits until the inner half is about to become the agent, or for why it is not. */

@@ -21,7 +21,9 @@ void prism_native_step (PrismNativeSteps *steps,
                         const char *target,
                         const char *text);
 
-/* prism-native-system.c: what every confined sandbox has, up to the workspace. */
-void prism_native_plan_write_system (const PrismNativeAsked *asked, PrismNativeSteps *steps);
+/* prism-native-system.c: what every confined sandbox has: read-only and the same for
+ * all of one machine, then what is each one's own. */
+void prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeHost *host);
+void prism_native_plan_write_own (PrismNativeSteps *steps, const PrismNativeAsked *asked);
 
 G_END_DECLS

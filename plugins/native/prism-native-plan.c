@@ -370,29 +370,76 @@ emit_action (Emitter *emitter, guint at, GError **error)
   return TRUE;
 }
 
-static void
-emit_workspace_name (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views)
+/* What the sandbox makes for itself: names in it can be made late. */
+static gboolean
+is_in_own (const char *path)
 {
-  const char *path = asked->workspace.path;
+  return rest_below (path, "/tmp") != NULL || rest_below (path, "/run") != NULL
+         || rest_below (path, "/home/prism") != NULL || rest_below (path, "/dev/shm") != NULL;
+}
 
-  if (is_host_tree (asked) || path == NULL || rest_below (path, asked->sandbox_path) != NULL || strcmp (path, "/") == 0)
-    return;
+static const View *
+find_view (const GArray *views, const char *path)
+{
   for (guint i = 0; i < views->len; i++)
     {
       const View *view = &g_array_index (views, View, i);
-      const char *rest = rest_below (path, view->inside);
-      /* Where the host's own folder is seen at that path, it is covered. */
-      if (rest != NULL && strcmp (view->inside, asked->sandbox_path) != 0)
-        {
-          prism_native_step (steps, PRISM_LAUNCH_BIND, PRISM_LAUNCH_INSIDE, 0, 0, 0, path, asked->sandbox_path);
-          return;
-        }
+      if (rest_below (path, view->inside) != NULL)
+        return view;
     }
-  prism_native_step (steps, PRISM_LAUNCH_LINK, PRISM_LAUNCH_OPTIONAL, 0, 0, 0, path, asked->sandbox_path);
+  return NULL;
+}
+
+/* The workspace's name on the host is a link to it inside; where the host's own
+ * folder is seen at that path, it is covered. */
+static void
+emit_workspace_name (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, gboolean early)
+{
+  const char *path = asked->workspace.path;
+
+  if (is_host_tree (asked) || path == NULL || rest_below (path, asked->sandbox_path) != NULL
+      || rest_below (asked->sandbox_path, path) != NULL)
+    return;
+  if (find_view (views, path) != NULL)
+    {
+      if (!early)
+        prism_native_step (steps, PRISM_LAUNCH_BIND, PRISM_LAUNCH_INSIDE, 0, 0, 0, path, asked->sandbox_path);
+    }
+  else if (is_in_own (path) != early)
+    prism_native_step (steps, PRISM_LAUNCH_LINK, PRISM_LAUNCH_OPTIONAL, 0, 0, 0, path, asked->sandbox_path);
+}
+
+/* Mount points that are in the root itself: it is sealed after them. */
+static void
+emit_mount_points (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, GPtrArray *actions)
+{
+  if (asked->workspace.path == NULL && !is_in_own (asked->sandbox_path))
+    prism_native_step (steps, PRISM_LAUNCH_FOLDER, PRISM_LAUNCH_PARENTS, 0755, 0, 0, asked->sandbox_path, NULL);
+  for (guint i = 0; i < actions->len; i++)
+    {
+      const Action *action = actions->pdata[i];
+      const View *view;
+      if (action->kind != ACTION_SHOW || is_in_own (action->inside))
+        continue;
+      view = find_view (views, action->inside);
+      if (view == NULL || strcmp (view->inside, action->inside) == 0)
+        prism_native_step (steps, action->what == PRISM_NATIVE_KIND_FOLDER ? PRISM_LAUNCH_FOLDER : PRISM_LAUNCH_FILE,
+                           PRISM_LAUNCH_PARENTS, 0755, 0, 0, action->inside, NULL);
+    }
+}
+
+/* The part that a template can hold. */
+static void
+emit_root (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, GPtrArray *actions)
+{
+  prism_native_plan_write_system (steps, asked->host);
+  emit_workspace_name (asked, steps, views, TRUE);
+  emit_mount_points (asked, steps, views, actions);
+  prism_native_step (steps, PRISM_LAUNCH_SEAL, 0, 0, 0, 0, "", NULL);
 }
 
 static gboolean
-emit_all (const PrismNativeAsked *asked, PrismNativeSteps *steps, GError **error)
+emit_all (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSteps *steps, GError **error)
 {
   g_autoptr (GPtrArray) actions = g_ptr_array_new_with_free_func (action_free);
   g_autoptr (GPtrArray) open = g_ptr_array_new ();
@@ -405,11 +452,26 @@ emit_all (const PrismNativeAsked *asked, PrismNativeSteps *steps, GError **error
   add_rules (actions, views, ACTION_HIDE, asked->hide, asked->n_hide);
   add_rules (actions, views, ACTION_PROTECT, asked->protect, asked->n_protect);
   g_ptr_array_sort (actions, compare_actions);
+  if (is_host_tree (asked))
+    /* Of its own pids: with the host's, the memory of its processes could be opened. */
+    prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
+  else
+    {
+      if (part != PRISM_NATIVE_PLAN_USE_TEMPLATE)
+        emit_root (asked, steps, views, actions);
+      if (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE)
+        {
+          /* The kernel gives a sandbox a /proc only where one is seen already. */
+          prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
+          return TRUE;
+        }
+      prism_native_plan_write_own (steps, asked);
+    }
   for (guint i = 0; i < actions->len; i++)
     if (!emit_action (&emitter, i, error))
       return FALSE;
   close_covers (&emitter, NULL);
-  emit_workspace_name (asked, steps, views);
+  emit_workspace_name (asked, steps, views, FALSE);
   return TRUE;
 }
 
@@ -468,35 +530,39 @@ check_asked (const PrismNativeAsked *asked, GError **error)
 }
 
 static guint32
-flags_of (const PrismNativeAsked *asked)
+flags_of (const PrismNativeAsked *asked, PrismNativePlanPart part)
 {
   gboolean no_unix = is_host_tree (asked) && asked->unix_sockets == PRISM_NATIVE_UNIX_SOCKETS_DENY;
 
   return (is_host_tree (asked) ? PRISM_LAUNCH_HOST_TREE : 0)
          | (asked->netns == PRISM_NATIVE_NETNS_COMMAND ? PRISM_LAUNCH_NETNS_COMMAND : 0)
          | (no_unix ? PRISM_LAUNCH_NO_UNIX : 0) | (asked->host->root ? PRISM_LAUNCH_PRIVILEGED : 0)
-         | (asked->framed ? PRISM_LAUNCH_FRAMED : 0) | asked->off_switches;
+         | (asked->framed ? PRISM_LAUNCH_FRAMED : 0) | asked->off_switches
+         | (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE ? PRISM_LAUNCH_MAKE_TEMPLATE : 0)
+         | (part == PRISM_NATIVE_PLAN_USE_TEMPLATE ? PRISM_LAUNCH_USE_TEMPLATE : 0);
 }
 
 static void
-write_head (const PrismNativeAsked *asked, struct prism_wire_writer *w)
+write_head (const PrismNativeAsked *asked, PrismNativePlanPart part, struct prism_wire_writer *w)
 {
-  const char *start = !is_host_tree (asked)           ? asked->sandbox_path
-                      : asked->workspace.path != NULL ? asked->workspace.path
-                                                      : "/";
+  gboolean make = part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE;
+  const char *start = asked->sandbox_path;
+  guint n_groups = make ? 0 : asked->n_groups;
 
+  if (is_host_tree (asked))
+    start = asked->workspace.path != NULL ? asked->workspace.path : "/";
   prism_wire_put (w, PRISM_LAUNCH_MAGIC, 4);
   prism_wire_put (w, PRISM_LAUNCH_MAJOR, 2);
   prism_wire_put (w, PRISM_LAUNCH_MINOR, 2);
-  prism_wire_put (w, flags_of (asked), 4);
+  prism_wire_put (w, flags_of (asked, part), 4);
   prism_wire_put (w, asked->host->uid, 4);
   prism_wire_put (w, asked->host->gid, 4);
-  prism_wire_put (w, asked->processes, 8);
-  prism_wire_put (w, asked->data_bytes, 8);
+  prism_wire_put (w, make ? 0 : asked->processes, 8);
+  prism_wire_put (w, make ? 0 : asked->data_bytes, 8);
   prism_wire_put_str (w, asked->hostname);
-  prism_wire_put_str (w, start);
-  prism_wire_put (w, asked->n_groups, 4);
-  for (guint i = 0; i < asked->n_groups; i++)
+  prism_wire_put_str (w, make ? "/" : start);
+  prism_wire_put (w, n_groups, 4);
+  for (guint i = 0; i < n_groups; i++)
     {
       const PrismNativeGroup *group = &asked->groups[i];
       prism_wire_put_str (w, group->folder);
@@ -511,35 +577,49 @@ write_head (const PrismNativeAsked *asked, struct prism_wire_writer *w)
     }
 }
 
-GBytes *
-prism_native_plan_write (const PrismNativeAsked *asked, GError **error)
+gboolean
+prism_native_plan_can_use_template (const PrismNativeAsked *asked)
 {
-  g_autofree guint8 *bytes = g_malloc (PRISM_LAUNCH_MAX_PLAN);
-  PrismNativeSteps steps = { prism_wire_write_to (bytes, PRISM_LAUNCH_MAX_PLAN), 0 };
+  return asked->host->root && !is_host_tree (asked) && asked->netns == PRISM_NATIVE_NETNS_SANDBOX
+         && asked->off_switches == 0;
+}
+
+/* FALSE without an error: it did not fit. */
+static gboolean
+write_plan (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSteps *steps, GError **error)
+{
   struct prism_wire_writer count;
-  gsize size;
+
+  write_head (asked, part, &steps->writer);
+  count = steps->writer;
+  prism_wire_put (&steps->writer, 0, 4);
+  if (!emit_all (asked, part, steps, error))
+    return FALSE;
+  prism_wire_put (&count, steps->n, 4);
+  return !steps->writer.bad && steps->n <= PRISM_LAUNCH_MAX_STEPS;
+}
+
+GBytes *
+prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
 
   if (!check_asked (asked, error))
     return NULL;
-  write_head (asked, &steps.writer);
-  count = steps.writer;
-  prism_wire_put (&steps.writer, 0, 4);
-  if (!is_host_tree (asked))
-    prism_native_plan_write_system (asked, &steps);
-  else
-    /* Of its own pids: with the host's, the memory of its processes could be opened. */
-    prism_native_step (&steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
-  if (!emit_all (asked, &steps, error))
-    return NULL;
-  if (!is_host_tree (asked))
-    prism_native_step (&steps, PRISM_LAUNCH_SEAL, 0, 0, 0, 0, "", NULL);
-  if (steps.writer.bad || steps.n > PRISM_LAUNCH_MAX_STEPS)
+  /* Nearly every plan fits the first. */
+  for (gsize size = PRISM_LAUNCH_MAX_PLAN / 16; size <= PRISM_LAUNCH_MAX_PLAN; size *= 16)
     {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                   "native: this is more than one sandbox can be told to show, hide and protect (%u steps)", steps.n);
-      return NULL;
+      g_autofree guint8 *bytes = g_malloc (size);
+      PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };
+      if (write_plan (asked, part, &steps, &failure))
+        return g_bytes_new (bytes, (gsize)(steps.writer.at - steps.writer.start));
+      if (failure != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+          return NULL;
+        }
     }
-  prism_wire_put (&count, steps.n, 4);
-  size = steps.writer.at - steps.writer.start;
-  return g_bytes_new (bytes, size);
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+                       "native: this is more than one sandbox can be told to show, hide and protect");
+  return NULL;
 }

@@ -109,6 +109,15 @@ typedef struct
   guint n_groups;
 } PrismNativeAsked;
 
-GBytes *prism_native_plan_write (const PrismNativeAsked *asked, GError **error);
+typedef enum
+{
+  PRISM_NATIVE_PLAN_WHOLE,
+  PRISM_NATIVE_PLAN_MAKE_TEMPLATE, /* the part that is the same for many sandboxes */
+  PRISM_NATIVE_PLAN_USE_TEMPLATE,  /* the rest */
+} PrismNativePlanPart;
+
+GBytes *prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error);
+/* Whether one is of any use: equal plans to make one are one template. */
+gboolean prism_native_plan_can_use_template (const PrismNativeAsked *asked);
 
 G_END_DECLS

@@ -107,7 +107,7 @@ plain_asked (void)
 static gboolean
 try_start (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancellable, guint32 *facts, GError **error)
 {
-  g_autoptr (GBytes) plan = prism_native_plan_write (asked, error);
+  g_autoptr (GBytes) plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error);
   g_autoptr (PrismNativeLauncher) launcher = NULL;
 
   if (plan == NULL)

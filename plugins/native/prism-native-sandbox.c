@@ -114,6 +114,43 @@ new_sandbox (PrismSandboxSpec *spec, PrismNativeRequest *request, PrismNativeLau
   return self;
 }
 
+/* The first sandbox of a process is started at once, for a process that makes no
+ * other; the next ones by a launcher that stays and has most of it ready. */
+static PrismNativeLauncher *
+start_launcher (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  static gint starts;
+  const char *agent = prism_agent_get_path ();
+  g_autoptr (PrismNativeLauncher) launcher = NULL;
+  g_autoptr (GError) failure = NULL;
+  g_autoptr (GBytes) plan = NULL;
+
+  if (prism_native_plan_can_use_template (asked) && g_atomic_int_add (&starts, 1) > 0)
+    {
+      g_autoptr (GBytes) template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
+      if (template == NULL || (plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error)) == NULL)
+        return NULL;
+      launcher = prism_native_launcher_ask (agent, template, plan, &failure);
+      if (launcher != NULL && prism_native_launcher_wait_ready (launcher, deadline, cancellable, &failure))
+        return g_steal_pointer (&launcher);
+      /* One that just ended says nothing; all else is the start's own failure. */
+      if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+          return NULL;
+        }
+      g_clear_pointer (&launcher, prism_native_launcher_free);
+      g_clear_pointer (&plan, g_bytes_unref);
+    }
+  plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error);
+  if (plan == NULL)
+    return NULL;
+  launcher = prism_native_launcher_spawn (agent, plan, error);
+  if (launcher == NULL || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+    return NULL;
+  return g_steal_pointer (&launcher);
+}
+
 PrismSandbox *
 prism_native_sandbox_start (PrismSandboxSpec *spec,
                             const PrismNativeOptions *options,
@@ -126,12 +163,8 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
   g_autoptr (PrismCapabilities) capabilities = NULL;
   g_autoptr (PrismNativeLauncher) launcher = NULL;
   g_autoptr (PrismNativeSandbox) self = NULL;
-  g_autoptr (GBytes) plan = NULL;
 
-  if (request == NULL || (plan = prism_native_plan_write (&request->asked, error)) == NULL)
-    return NULL;
-  launcher = prism_native_launcher_spawn (prism_agent_get_path (), plan, error);
-  if (launcher == NULL || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+  if (request == NULL || (launcher = start_launcher (&request->asked, deadline, cancellable, error)) == NULL)
     return NULL;
   take_notes (launcher, request->limits.evidence);
   capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (launcher),

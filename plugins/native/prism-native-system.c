@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+/* The root holds links, folders and a few small texts. */
+#define ROOT_BYTES  (4 * 1024 * 1024)
+#define ROOT_INODES 8192
+
 #define DEVICE(major, minor) ((guint64)(major) << 32 | (minor))
 
 static const char passwd[] = "root:x:0:0:root:/root:/usr/sbin/nologin\n"
@@ -62,14 +66,6 @@ folder (PrismNativeSteps *steps, const char *path, guint32 mode)
   prism_native_step (steps, PRISM_LAUNCH_FOLDER, 0, mode, 0, 0, path, NULL);
 }
 
-/* Stays writable when the root is sealed. */
-static void
-writable_folder (PrismNativeSteps *steps, const char *path, guint32 mode)
-{
-  folder (steps, path, mode);
-  prism_native_step (steps, PRISM_LAUNCH_SELF, 0, 0, 0, 0, path, NULL);
-}
-
 static void
 write_piece (PrismNativeSteps *steps, const PrismNativePiece *piece)
 {
@@ -104,32 +100,54 @@ write_dev (PrismNativeSteps *steps)
       prism_native_step (steps, PRISM_LAUNCH_DEVICE, 0, 0, devices[i].number, 0, devices[i].name, devices[i].path);
     }
   folder (steps, "dev/pts", 0755);
-  prism_native_step (steps, PRISM_LAUNCH_PTS, 0, 0, 0, 0, "dev/pts", NULL);
   for (guint i = 0; i < G_N_ELEMENTS (dev_links); i++)
     prism_native_step (steps, PRISM_LAUNCH_LINK, 0, 0, 0, 0, dev_links[i].name, dev_links[i].to);
-  writable_folder (steps, "dev/shm", 01777);
+  folder (steps, "dev/shm", 01777);
 }
 
 void
-prism_native_plan_write_system (const PrismNativeAsked *asked, PrismNativeSteps *steps)
+prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeHost *host)
 {
-  guint64 inodes = CLAMP (asked->tmp_bytes / 4096, 4096, 262144);
-
-  prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, asked->tmp_bytes, inodes, "", NULL);
+  prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, ROOT_BYTES, ROOT_INODES, "", NULL);
   folder (steps, "etc", 0755);
   for (guint i = 0; i < G_N_ELEMENTS (etc_files); i++)
     prism_native_step (steps, PRISM_LAUNCH_FILE, 0, 0444, 0, 0, etc_files[i].name, etc_files[i].content);
-  for (guint i = 0; i < asked->host->pieces->len; i++)
-    write_piece (steps, asked->host->pieces->pdata[i]);
-  folder (steps, "proc", 0555);
-  prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
+  for (guint i = 0; i < host->pieces->len; i++)
+    write_piece (steps, host->pieces->pdata[i]);
   write_dev (steps);
-  writable_folder (steps, "tmp", 01777);
-  writable_folder (steps, "run", 0755);
+  folder (steps, "proc", 0555);
+  folder (steps, "tmp", 01777);
+  folder (steps, "run", 0755);
   folder (steps, "home", 0755);
-  writable_folder (steps, "home/prism", 0700);
+  folder (steps, "home/prism", 0700);
   folder (steps, "var", 0755);
   prism_native_step (steps, PRISM_LAUNCH_LINK, 0, 0, 0, 0, "var/tmp", "/tmp");
+}
+
+/* All that is writable is one tmpfs, so that one limit bounds it: it lies below
+ * /tmp's own folder, which covers it in the end. */
+void
+prism_native_plan_write_own (PrismNativeSteps *steps, const PrismNativeAsked *asked)
+{
+  static const struct
+  {
+    const char *part, *source, *at;
+    guint32 mode;
+  } parts[] = {
+    { "tmp/run", "/tmp/run", "run", 0755 },
+    { "tmp/home", "/tmp/home", "home/prism", 0700 },
+    { "tmp/shm", "/tmp/shm", "dev/shm", 01777 },
+    { "tmp/tmp", "/tmp/tmp", "tmp", 01777 },
+  };
+  guint64 inodes = CLAMP (asked->tmp_bytes / 4096, 4096, 262144);
+
+  prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
+  prism_native_step (steps, PRISM_LAUNCH_PTS, 0, 0, 0, 0, "dev/pts", NULL);
+  prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, asked->tmp_bytes, inodes, "tmp", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    folder (steps, parts[i].part, parts[i].mode);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    prism_native_step (steps, PRISM_LAUNCH_BIND, PRISM_LAUNCH_INSIDE, 0, 0, 0, parts[i].at, parts[i].source);
   if (asked->workspace.path == NULL)
     prism_native_step (steps, PRISM_LAUNCH_TMPFS, PRISM_LAUNCH_PARENTS, 0755, asked->workspace_bytes,
                        CLAMP (asked->workspace_bytes / 4096, 16384, 2097152), asked->sandbox_path, NULL);

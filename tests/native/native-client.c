@@ -115,17 +115,38 @@ send_setup (NativeClient *self, const PrismNativeAsked *asked)
   send_frame (self, PRISM_WIRE_SETUP, 0, bytes, w.at - w.start, NULL, 0);
 }
 
+static gboolean use_template;
+
 static PrismNativeLauncher *
 spawn (const PrismNativeAsked *asked)
 {
+  const char *agent = g_getenv ("PRISM_AGENT");
   g_autoptr (GError) error = NULL;
-  g_autoptr (GBytes) plan = prism_native_plan_write (asked, &error);
+  g_autoptr (GBytes) plan = NULL, template = NULL;
   PrismNativeLauncher *launcher;
 
-  g_assert_no_error (error);
-  launcher = prism_native_launcher_spawn (g_getenv ("PRISM_AGENT"), plan, &error);
+  if (use_template && prism_native_plan_can_use_template (asked))
+    {
+      template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, &error);
+      g_assert_no_error (error);
+      plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, &error);
+      g_assert_no_error (error);
+      launcher = prism_native_launcher_ask (agent, template, plan, &error);
+    }
+  else
+    {
+      plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
+      g_assert_no_error (error);
+      launcher = prism_native_launcher_spawn (agent, plan, &error);
+    }
   g_assert_no_error (error);
   return launcher;
+}
+
+void
+native_client_use_template (gboolean use)
+{
+  use_template = use;
 }
 
 NativeClient *
@@ -151,12 +172,10 @@ native_client_refusal (const PrismNativeAsked *asked)
   g_autoptr (GBytes) plan = NULL;
   GError *error = NULL;
 
-  plan = prism_native_plan_write (asked, &error);
+  plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
   if (plan == NULL)
     return error;
-  launcher = prism_native_launcher_spawn (g_getenv ("PRISM_AGENT"), plan, &error);
-  if (launcher == NULL)
-    return error;
+  launcher = spawn (asked);
   g_assert_false (prism_native_launcher_wait_ready (launcher, g_get_monotonic_time () + PATIENCE * 1000, NULL, &error));
   return error;
 }

@@ -27,6 +27,8 @@ typedef struct
 /* All fields as the backend's defaults would have them; the caller changes some. */
 PrismNativeAsked native_asked (void);
 NativeClient *native_client_new (const PrismNativeAsked *asked);
+/* From here on by the launcher that stays, as root. */
+void native_client_use_template (gboolean use);
 /* For a start that is to fail: its error. */
 GError *native_client_refusal (const PrismNativeAsked *asked);
 NativeOutcome native_client_run (NativeClient *self, const char *const *argv);

@@ -31,17 +31,17 @@ asked_by (const PrismNativeHost *host)
 static const char *const kinds[] = { "?",    "folder", "file", "link",   "tmpfs", "bind",
                                      "self", "proc",   "pts",  "device", "hide",  "seal" };
 
-/* The steps after the system's, one a line: KIND[+flags] /target [text]. */
+/* The steps but for those that every sandbox has, one a line: KIND[+flags] /target [text]. */
 static char *
 dump (const PrismNativeAsked *asked)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GBytes) bytes = prism_native_plan_write (asked, &error);
+  g_autoptr (GBytes) bytes = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
   GString *text = g_string_new (NULL);
   struct launch_plan plan;
   struct launch_step step;
   struct prism_wire_reader at;
-  gboolean own = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
+  gboolean own = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY; /* to be shown */
 
   g_assert_no_error (error);
   g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)));
@@ -55,8 +55,11 @@ dump (const PrismNativeAsked *asked)
             step.flags & PRISM_LAUNCH_BY_KEEPER ? "+keeper" : "", step.flags & PRISM_LAUNCH_COPY ? "+copy" : "",
             step.flags & PRISM_LAUNCH_INSIDE ? "+inside" : "", step.flags & PRISM_LAUNCH_OPTIONAL ? "+optional" : "",
             step.flags & PRISM_LAUNCH_PARENTS ? "+parents" : "", step.target, step.text[0] != 0 ? " " : "", step.text);
-      /* The last of the system's own. */
-      own = own || (step.kind == PRISM_LAUNCH_LINK && strcmp (step.target, "var/tmp") == 0);
+      /* The last of the system's; the root's seal; the last of the private folders. */
+      if (strcmp (step.target, "var/tmp") == 0 || (step.kind == PRISM_LAUNCH_BIND && strcmp (step.target, "tmp") == 0))
+        own = TRUE;
+      else if (step.kind == PRISM_LAUNCH_SEAL && step.target[0] == 0)
+        own = FALSE;
     }
   return g_string_free (text, FALSE);
 }
@@ -73,23 +76,27 @@ test_workspace (void)
 {
   PrismNativeAsked asked = asked_by (&user);
 
-  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+parents /workspace /home/u/ws\n");
   asked.workspace_mode = PRISM_WORKSPACE_MODE_READONLY;
-  assert_steps (&asked, "bind+ro+parents /workspace /home/u/ws\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+ro+parents /workspace /home/u/ws\n");
   asked = asked_by (&root);
-  assert_steps (&asked, "bind+keeper+parents /workspace /home/u/ws\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+keeper+parents /workspace /home/u/ws\n");
   asked.workspace_mode = PRISM_WORKSPACE_MODE_COPY;
-  assert_steps (&asked, "bind+keeper+copy+parents /workspace /home/u/ws\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+keeper+copy+parents /workspace /home/u/ws\n");
   asked.workspace.path = NULL;
-  assert_steps (&asked, "tmpfs+parents /workspace\nseal /\n");
+  assert_steps (&asked, "folder+parents /workspace\nseal /\ntmpfs+parents /workspace\n");
 }
 
 static void
@@ -113,7 +120,10 @@ test_rules (void)
   asked.n_protect = 1;
   /* The workspace is seen through the folder above it as well: each rule holds there
    * too, and its own place there is covered by the workspace itself. */
-  assert_steps (&asked, "bind+ro+parents /home/u /home/u\n"
+  assert_steps (&asked, "folder+parents /home/u\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+ro+parents /home/u /home/u\n"
                         "hide+optional /home/u/.ssh /home/u/.ssh\n"
                         "hide+optional /home/u/ws/.env /home/u/ws/.env\n"
                         "self+ro /home/u/ws/.git/hooks /home/u/ws/.git/hooks\n"
@@ -123,8 +133,7 @@ test_rules (void)
                         "self+ro /workspace/.git/hooks /home/u/ws/.git/hooks\n"
                         "self /workspace/vendor\n"
                         "bind+ro+parents /workspace/vendor/x /home/u/ws/vendor/x\n"
-                        "bind+inside /home/u/ws /workspace\n"
-                        "seal /\n");
+                        "bind+inside /home/u/ws /workspace\n");
 }
 
 static void
@@ -141,12 +150,13 @@ test_hidden_with_shown (void)
   asked.n_hide = 1;
   asked.protect = &protect;
   asked.n_protect = 1;
-  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+parents /workspace /home/u/ws\n"
                         "tmpfs /workspace/a\n"
                         "bind+parents /workspace/a/b /home/u/ws/a/b\n"
-                        "seal /workspace/a\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+                        "seal /workspace/a\n");
 }
 
 static void
@@ -183,18 +193,18 @@ test_refused (void)
   for (guint i = 0; i < G_N_ELEMENTS (taken); i++)
     {
       asked.sandbox_path = taken[i];
-      g_assert_null (prism_native_plan_write (&asked, &error));
+      g_assert_null (prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_WHOLE, &error));
       g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
       g_clear_error (&error);
     }
   asked.sandbox_path = "/workspace";
   asked.mounts = two;
   asked.n_mounts = 2;
-  g_assert_null (prism_native_plan_write (&asked, &error));
+  g_assert_null (prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_WHOLE, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
   g_clear_error (&error);
   asked.isolation = PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
-  g_assert_null (prism_native_plan_write (&asked, &error));
+  g_assert_null (prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_WHOLE, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
 }
 
@@ -207,10 +217,11 @@ test_odd_names (void)
 
   asked.hide = &hide;
   asked.n_hide = 1;
-  assert_steps (&asked, "bind+parents /workspace /home/u/ws\n"
-                        "hide+optional /workspace/new\nline \xff:,\\ /home/u/ws/new\nline \xff:,\\\n"
-                        "link+optional /home/u/ws /workspace\n"
-                        "seal /\n");
+  assert_steps (&asked, "link+optional /home/u/ws /workspace\n"
+                        "folder+parents /workspace\n"
+                        "seal /\n"
+                        "bind+parents /workspace /home/u/ws\n"
+                        "hide+optional /workspace/new\nline \xff:,\\ /home/u/ws/new\nline \xff:,\\\n");
 }
 
 static char *

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+G_BEGIN_DECLS
+
+/* Starts the program with descriptors 3, 4 and 5 (-1: /dev/null) and nothing else of
+ * this process; 0 or an errno. */
+int prism_native_spawn (const char *agent, gboolean many, const int fds[3], pid_t *pid);
+
+/* Hands a plan and the launcher's ends of its two sockets to the process's launcher
+ * that stays. FALSE: nothing was started. */
+gboolean prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, const int ends[2], GError **error);
+
+G_END_DECLS
