@@ -28,7 +28,7 @@ static struct
   sigset_t set;
   int received; /* atomic: the first of those that end */
   int blocking; /* atomic: the main thread is in a write of ours */
-  void (*before_exit) (void);
+  void (*restore) (void);
   PrismCliSignalFunc others;
 } signals;
 
@@ -57,6 +57,13 @@ signal_thread (void *data)
         pthread_kill (signals.main_thread, NUDGE);
       if (number < 0)
         continue;
+      if (number == SIGTSTP)
+        {
+          if (signals.restore != NULL)
+            signals.restore ();
+          kill (getpid (), SIGSTOP);
+          continue;
+        }
       if (!ends (number))
         {
           if (signals.others != NULL)
@@ -65,8 +72,8 @@ signal_thread (void *data)
         }
       if (g_atomic_int_get (&signals.received) != 0)
         {
-          if (signals.before_exit != NULL)
-            signals.before_exit ();
+          if (signals.restore != NULL)
+            signals.restore ();
           _exit (PRISM_EXIT_SIGNAL + number);
         }
       g_atomic_int_set (&signals.received, number);
@@ -109,6 +116,9 @@ prism_cli_signals_start (GCancellable *cancellable)
   for (guint i = 0; i < G_N_ELEMENTS (ending); i++)
     if (sigaction (ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
       sigaddset (&signals.set, ending[i]);
+  if (sigaction (SIGTSTP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+    sigaddset (&signals.set, SIGTSTP);
+  sigaddset (&signals.set, SIGCONT);
   sigaddset (&signals.set, SIGWINCH);
   sigaction (NUDGE, &action, NULL);
   action.sa_handler = SIG_IGN;
@@ -119,9 +129,9 @@ prism_cli_signals_start (GCancellable *cancellable)
 }
 
 void
-prism_cli_signals_on_terminal (void (*before_exit) (void), PrismCliSignalFunc others)
+prism_cli_signals_on_terminal (void (*restore) (void), PrismCliSignalFunc others)
 {
-  signals.before_exit = before_exit;
+  signals.restore = restore;
   signals.others = others;
 }
 

@@ -8,8 +8,9 @@ G_BEGIN_DECLS
 typedef void (*PrismCliSignalFunc) (int number);
 
 void prism_cli_signals_start (GCancellable *cancellable);
-/* @before_exit runs when a second signal insists; @others in the signal thread, for WINCH and TSTP. */
-void prism_cli_signals_on_terminal (void (*before_exit) (void), PrismCliSignalFunc others);
+/* Both run in the signal thread: @restore before prism stops, or ends without
+ * waiting; @others for SIGWINCH and SIGCONT. */
+void prism_cli_signals_on_terminal (void (*restore) (void), PrismCliSignalFunc others);
 int prism_cli_signals_received (void);
 void prism_cli_signals_blocking (gboolean blocking);
 

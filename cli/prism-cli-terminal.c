@@ -27,6 +27,7 @@ static struct
   struct termios cooked;
   struct termios raw;
   volatile sig_atomic_t active;
+  gboolean was_raw;
 } terminal;
 
 typedef struct
@@ -76,6 +77,7 @@ make_raw (void)
   for (guint i = 0; i < G_N_ELEMENTS (crashes); i++)
     signal (crashes[i], on_crash);
   terminal.active = 1;
+  terminal.was_raw = TRUE;
   (void)tcsetattr (STDIN_FILENO, TCSADRAIN, &terminal.raw);
 }
 
@@ -94,7 +96,7 @@ prism_cli_terminal_size (guint *columns, guint *rows)
     }
 }
 
-static Session *current; /* for the signal thread */
+static Session *volatile current; /* for the signal thread, which only compares it */
 
 static gboolean
 on_resized (gpointer data)
@@ -110,10 +112,17 @@ on_resized (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
+/* In the signal thread. After a stop the shell has set the terminal its own
+ * way, and its size may be another. */
 static void
 on_signal (int number)
 {
-  if (number == SIGWINCH)
+  if (number == SIGCONT && current != NULL && terminal.was_raw)
+    {
+      terminal.active = 1;
+      (void)tcsetattr (STDIN_FILENO, TCSADRAIN, &terminal.raw);
+    }
+  if (number == SIGWINCH || number == SIGCONT)
     g_main_context_invoke_full (NULL, G_PRIORITY_HIGH, on_resized, NULL, NULL);
 }
 

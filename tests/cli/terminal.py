@@ -2,6 +2,7 @@
 """prism on a terminal."""
 import errno
 import fcntl
+import json
 import os
 import pty
 import select
@@ -158,6 +159,27 @@ class OnTerminal(base.Case):
                 self.assertEqual(terminal.wait(), status, terminal.seen)
                 self.assertEqual(termios.tcgetattr(terminal.slave), terminal.before)
                 self.assert_gone(marker)
+
+    def test_stopped(self):
+        """stopped, prism puts the terminal back; continued, it takes it again"""
+        terminal = Terminal(self, ['run', '--', 'sh', '-c', 'echo ready; read line; echo "got $line"; exit 4'])
+        terminal.expect(b'ready')
+        raw = termios.tcgetattr(terminal.slave)
+        terminal.process.send_signal(signal.SIGTSTP)
+        _, status = os.waitpid(terminal.process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status), status)
+        self.assertEqual(termios.tcgetattr(terminal.slave), terminal.before)
+        terminal.process.send_signal(signal.SIGCONT)
+        self.until(lambda: termios.tcgetattr(terminal.slave) == raw, 'the terminal was not taken again')
+        terminal.type(b'words\r')
+        self.assertEqual(terminal.wait(), 4, terminal.seen)
+        self.assertIn(b'got words', terminal.seen)
+
+    def test_json(self):
+        """--json with -t: a terminal inside, its output in the object"""
+        done = self.run_prism('run', '--json', '-t', '--', 'sh', '-c', 'test -t 1 && stty size && echo words')
+        got = json.loads(done.stdout)
+        self.assertEqual((done.returncode, got['exit_code'], got['stdout']), (0, 0, '24 80\r\nwords\r\n'), done)
 
     def test_pushed_characters(self):
         """what runs inside cannot type into the caller's shell (N-1)"""
