@@ -56,6 +56,7 @@ run (PrismSandbox *sandbox, PrismCommand *command, char **wrong)
     {
       g_autofree char *out = prism_result_dup_stdout_text (result);
       g_autofree char *err = prism_result_dup_stderr_text (result);
+      out[MIN (strlen (out), 2000)] = err[MIN (strlen (err), 4000)] = '\0';
       *wrong = g_strdup_printf ("outcome %d, exit %d\n%s\n%s", prism_result_get_outcome (result),
                                 prism_result_get_exit_code (result), out, err);
     }

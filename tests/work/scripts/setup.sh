@@ -5,5 +5,6 @@ set -euo pipefail
 trap 'echo "line $LINENO: $BASH_COMMAND" >&2' ERR
 scripts=$(dirname "$(realpath "$0")")
 export scripts
-mkdir -p "here-$(basename "$0" .sh)"
+rm -rf "here-$(basename "$0" .sh)"
+mkdir "here-$(basename "$0" .sh)"
 cd "here-$(basename "$0" .sh)"
