@@ -21,6 +21,7 @@
 static PrismBackend *backend;
 static char *workspace;
 static GRand *chance;
+static char *known_hole; /* what is known to go wrong, by a word of its message */
 static int number, failed;
 
 __attribute__ ((format (printf, 2, 3))) static void
@@ -30,9 +31,10 @@ report (gboolean good, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  printf ("%sok %d - %s\n", good ? "" : "not ", ++number, text);
+  gboolean known = !good && known_hole != NULL && strstr (text, known_hole) != NULL;
+  printf ("%sok %d - %s%s\n", good ? "" : "not ", ++number, text, known ? " # TODO a hole that is known" : "");
   fflush (stdout);
-  failed += !good;
+  failed += !good && !known;
 }
 
 static void
@@ -137,6 +139,19 @@ take_census (void)
   return c;
 }
 
+static void
+list_descriptors (void)
+{
+  DIR *d = opendir ("/proc/self/fd");
+  for (struct dirent *e; (e = readdir (d)) != NULL;)
+    {
+      g_autofree char *path = g_build_filename ("/proc/self/fd", e->d_name, NULL), *to = g_file_read_link (path, NULL);
+      if (to != NULL)
+        printf ("# descriptor %s is %s\n", e->d_name, to);
+    }
+  closedir (d);
+}
+
 /* What ends, ends a moment later: wait for it, with a deadline. */
 static void
 expect_census (const Census *before, const char *after_what)
@@ -152,6 +167,8 @@ expect_census (const Census *before, const char *after_what)
       if (!same)
         let_pass (20000);
     }
+  if (now.descriptors > before->descriptors)
+    list_descriptors ();
   report (same,
           "%s: processes %u -> %u, mounts %u -> %u, cgroups %u -> %u, runtime folders %u -> %u, temporary files %u -> "
           "%u, sockets %u -> %u, "
@@ -296,9 +313,25 @@ exec_done (GObject *source, GAsyncResult *result, gpointer data)
   *done = TRUE;
 }
 
+/* What an earlier kill orphaned ends by itself; it must not be taken for ours. */
+static void
+await_nobody (void)
+{
+  for (gint64 end = g_get_monotonic_time () + SETTLE_MS * 1000; g_get_monotonic_time () < end;)
+    {
+      while (waitpid (-1, NULL, WNOHANG) > 0)
+        ;
+      g_autoptr (GArray) below = descendants ();
+      if (below->len == 0)
+        return;
+      let_pass (1000);
+    }
+}
+
 static gboolean
 kill_inside (Kill what)
 {
+  await_nobody ();
   gboolean done = FALSE;
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismSandbox) sandbox = create (&error);
@@ -338,6 +371,12 @@ kill_inside (Kill what)
 static void
 run_kills (int kills, const char *self)
 {
+  /* One of each first: GLib's own threads and descriptors, made once, stay. */
+  kill_host (self);
+  for (Kill what = KILL_AGENT; what < N_KILLS; what++)
+    kill_inside (what);
+  await_nobody ();
+  prism_backend_reap (backend, NULL, NULL);
   Census before = take_census ();
   guint done[N_KILLS] = { 0 }, good[N_KILLS] = { 0 };
   for (int i = 0; i < kills; i++)
@@ -363,6 +402,7 @@ main (int argc, char **argv)
     { "cycles", 0, 0, G_OPTION_ARG_INT, &cycles, NULL, "N" },
     { "kills", 0, 0, G_OPTION_ARG_INT, &kills, NULL, "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT, &seed, NULL, "N" },
+    { "known-hole", 0, 0, G_OPTION_ARG_STRING, &known_hole, "what is known to go wrong", "WORD" },
     { "host", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &host, NULL, NULL },
     { 0 },
   };

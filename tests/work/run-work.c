@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run-work FOLDER: ordinary work in a sandbox. Each script of FOLDER in a sandbox
+/* run-work FOLDER [KNOWN-TO-FAIL…]: ordinary work in a sandbox. Each script of FOLDER in a sandbox
  * of its own, and what needs the host's side: a server that the next command
  * reaches, streams, a terminal. TAP. */
 #include <errno.h>
@@ -11,12 +11,23 @@
 
 static PrismBackend *backend;
 static char *workspace;
+static char **known; /* what does not work yet, by a word of its name */
 static int number, failed;
+
+static gboolean
+is_known (const char *name)
+{
+  for (int i = 0; known[i] != NULL; i++)
+    if (strstr (name, known[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
 
 static void
 report (gboolean good, const char *name, const char *text)
 {
-  printf ("%sok %d - %s\n", good ? "" : "not ", ++number, name);
+  printf ("%sok %d - %s%s\n", good ? "" : "not ", ++number, name,
+          !good && is_known (name) ? " # TODO does not work yet" : "");
   if (!good)
     {
       g_auto (GStrv) lines = g_strsplit (text != NULL ? text : "", "\n", -1);
@@ -24,7 +35,7 @@ report (gboolean good, const char *name, const char *text)
         printf ("# %s\n", lines[i]);
     }
   fflush (stdout);
-  failed += !good;
+  failed += !good && !is_known (name);
 }
 
 static PrismSandbox *
@@ -164,6 +175,7 @@ large_input (void)
   g_autoptr (PrismCommand) command = prism_command_new_shell ("cat");
   memset (block, 'i', 5000000);
   g_autoptr (GBytes) bytes = g_bytes_new_take (g_steal_pointer (&block), 5000000);
+  prism_command_set_timeout_ms (command, 20000);
   prism_command_set_stdin_bytes (command, bytes);
   prism_command_set_max_output_bytes (command, 8 << 20);
   g_autoptr (PrismResult) result = run (sandbox, command, &wrong);
@@ -229,11 +241,12 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  if (argc != 2)
+  if (argc < 2)
     {
       g_printerr ("usage: run-work FOLDER\n");
       return 2;
     }
+  known = argv + 2;
   g_autofree char *folder = g_dir_make_tmp ("prism-work-XXXXXX", &error);
   g_assert_no_error (error);
   g_chmod (folder, 0755);
