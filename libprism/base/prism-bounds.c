@@ -108,6 +108,38 @@ prism_param_spec_get_bounds (
 }
 
 /**
+ * prism_object_get_bounds:
+ * @object: an object
+ * @property: a property's name
+ * @profile: a profile
+ * @default_value: (out) (optional): what it is when nobody sets it
+ * @minimum: (out) (optional): the least that is accepted
+ * @maximum: (out) (optional): the most that is accepted
+ *
+ * As [func@param_spec_get_bounds], by a property's name.
+ *
+ * Returns: whether there is such a property, and bounds are attached to it for @profile
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_object_get_bounds (GObject *object,
+                         const char *property,
+                         PrismLimitsProfile profile,
+                         gint64 *default_value,
+                         gint64 *minimum,
+                         gint64 *maximum)
+{
+  GParamSpec *pspec;
+
+  g_return_val_if_fail (G_IS_OBJECT (object), FALSE);
+  g_return_val_if_fail (property != NULL, FALSE);
+
+  pspec = g_object_class_find_property (G_OBJECT_GET_CLASS (object), property);
+  return pspec != NULL && prism_param_spec_get_bounds (pspec, profile, default_value, minimum, maximum);
+}
+
+/**
  * prism_object_check_bounds:
  * @object: an object with bounded properties
  * @profile: the profile whose bounds hold

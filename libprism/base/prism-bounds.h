@@ -20,6 +20,14 @@ gboolean prism_param_spec_get_bounds (GParamSpec         *pspec,
                                       gint64             *default_value,
                                       gint64             *minimum,
                                       gint64             *maximum);
+/* The same by a property's name, for languages that cannot hand over a GParamSpec. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_object_get_bounds     (GObject            *object,
+                                      const char         *property,
+                                      PrismLimitsProfile  profile,
+                                      gint64             *default_value,
+                                      gint64             *minimum,
+                                      gint64             *maximum);
 /* Every bounded property of @object that is out of range, in one error. */
 PRISM_AVAILABLE_IN_1_0
 gboolean prism_object_check_bounds   (GObject            *object,
