@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* house: allow long file: one state machine, whose halves would share every private function. */
 /* Operations and the calls behind them.
  *
  * An operation is what an implementation holds; a call is what the caller waits

@@ -9,7 +9,7 @@ from tap import code_only, files, read, run
 
 FOLDERS = ['base', 'modules', 'policy', 'egress', 'sandbox', 'agent', 'workspace', 'tools', 'session', 'plugin', 'health']
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-LONGEST_FILE = 850
+LONGEST_FILE = 600  # lines of code: comments and blank lines are free
 LONGEST_FUNCTION = 80
 
 # Hosts of package registries, as SHA-256: not to be named anywhere, here neither.
@@ -122,9 +122,9 @@ def sizes():
     for name in files('.c', '.h'):
         text = read(name)
         allowed = waived(name)
-        lines = text.count('\n')
+        lines = sum(1 for line in code_only(text).splitlines() if line.strip())
         if lines > LONGEST_FILE and not any(kind == 'long file' for kind, _ in allowed):
-            yield f'{name}: {lines} lines'
+            yield f'{name}: {lines} lines of code'
         functions = {function for _, function in allowed}
         # In this style a function's body is what lies between { and } in the first column.
         for match in re.finditer(r'^(\w+) \([^;{]*?\)?\n?[^;{}]*\n\{\n(.*?)^\}', code_only(text), re.M | re.S):

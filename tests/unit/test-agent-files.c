@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* house: allow long file: every file request, over one fixture. */
 /* File requests of the agent, over a wire that this test speaks itself. */
 #include "agent-fixture.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* house: allow long file: one test implementation in all its moods, and the cases that need it. */
 /* What stands between a caller and a sandbox: contexts, deadlines, cancelling,
  * answers that come twice, late or never. The sandbox here does what its
  * command's first word says. */
