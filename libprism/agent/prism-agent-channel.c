@@ -229,6 +229,7 @@ prism_agent_channel_end_locked (PrismAgentChannel *self, PrismAgentEnd end, GErr
   for (GList *l = self->jobs.head; l != NULL; l = l->next)
     prism_agent_channel_wake_job_locked (self, l->data);
   prism_agent_channel_rearm_locked (self);
+  prism_agent_channel_wake_io_locked (self); /* with no job left it need not linger */
 }
 
 static void G_GNUC_PRINTF (2, 3) lose_locked (PrismAgentChannel *self, const char *format, ...)

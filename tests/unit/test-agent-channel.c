@@ -490,6 +490,13 @@ main (int argc, char **argv)
   gint64 until = g_get_monotonic_time () + QUICKLY;
   while (count_descriptors () > before + 2 && g_get_monotonic_time () < until)
     g_thread_yield ();
+  for (int fd = 0; fd < 1024 && count_descriptors () > before + 2; fd++)
+    {
+      g_autofree char *path = g_strdup_printf ("/proc/self/fd/%d", fd);
+      g_autofree char *target = g_file_read_link (path, NULL);
+      if (target != NULL)
+        g_test_message ("left open: %d %s", fd, target);
+    }
   g_assert_cmpuint (count_descriptors (), <=, before + 2);
   return status;
 }
