@@ -16,7 +16,7 @@ prism_egress_default_set_factory (PrismEgressFactory factory)
 PrismEgressProxy *
 prism_egress_default_dup_proxy (GError **error)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
   PrismEgressProxy *proxy = g_weak_ref_get (&the_proxy);
 
   if (proxy != NULL)

@@ -32,7 +32,7 @@ load (const PrismModule *self, GError **error)
 gconstpointer
 prism_module_get (PrismModule *self, GError **error)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   if (self->table == NULL)
     self->table = load (self, error);

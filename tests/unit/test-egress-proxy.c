@@ -327,7 +327,6 @@ test_too_late (void)
 {
   g_autoptr (TestProxy) test = g_object_new (TEST_TYPE_PROXY, NULL);
   g_autoptr (PrismEgressListener) listener = new_listener ("https://good.test");
-  g_autoptr (GError) error = NULL;
   int code = -1;
 
   test->hold = TRUE;
