@@ -19,10 +19,10 @@ presets (void)
 
   if (g_once_init_enter (&once))
     {
-      prism_presets_register_resource ();
+      _prism_presets_register_resource ();
       g_once_init_leave (&once, 1);
     }
-  return prism_presets_get_resource ();
+  return _prism_presets_get_resource ();
 }
 
 /* org.example.api -> api.example.org */
