@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bash completion for prism(1): the program itself says what could come.
+# Each line of the arguments is a candidate.
+_prism_add() {
+  local lines
+  mapfile -t lines <<<"$(printf '%s\n' "$@")"
+  local candidate
+  for candidate in "${lines[@]}"; do
+    [ -z "$candidate" ] || COMPREPLY+=("$candidate")
+  done
+}
+
 _prism() {
   local line IFS=$'\n' words=("${COMP_WORDS[@]:1:COMP_CWORD}")
   COMPREPLY=()
@@ -19,9 +29,9 @@ _prism() {
   [[ $current == *=* && ${COMP_WORDBREAKS} == *=* ]] && cut=${current%=*}=
   while read -r line; do
     case $line in
-      :files) COMPREPLY+=($(compgen -f -- "${current#"$cut"}")); compopt -o filenames ;;
-      :folders) COMPREPLY+=($(compgen -d -- "${current#"$cut"}")); compopt -o filenames ;;
-      :commands) COMPREPLY+=($(compgen -c -f -- "$current")) ;;
+      :files) _prism_add "$(compgen -f -- "${current#"$cut"}")"; compopt -o filenames ;;
+      :folders) _prism_add "$(compgen -d -- "${current#"$cut"}")"; compopt -o filenames ;;
+      :commands) _prism_add "$(compgen -c -- "$current")" "$(compgen -f -- "$current")" ;;
       *=) COMPREPLY+=("${line#"$cut"}"); compopt -o nospace ;;
       *) COMPREPLY+=("${line#"$cut"}") ;;
     esac

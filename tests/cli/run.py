@@ -441,6 +441,25 @@ class Options(base.Case):
         self.assertEqual(complete('run', '--', 'l'), [':commands'])
 
 
+    def test_bash_completion(self):
+        """the bash script puts together what bash takes apart"""
+        os.mkdir(os.path.join(self.folder, 'sub folder'))
+        script = '''
+            source "$1"; compopt() { :; }; shift
+            prism=$1; shift; prism() { "$prism" "$@"; }
+            COMP_WORDS=(prism "$@"); COMP_CWORD=$#; COMPREPLY=(); _prism; printf '%s\\n' "${COMPREPLY[@]}"
+        '''
+        for words, candidates in ((['doc'], ['doctor']), (['run', '--workspace-mode', ''], ['direct', 'copy', 'readonly']),
+                                  (['run', '--workspace-mode', '=', 're'], ['readonly']),
+                                  (['run', '--set', 'isolation', '=', 'c'], ['confined']),
+                                  (['run', '--require', 'network,fi'], ['network,filesystem']),
+                                  (['run', '-w', 'sub'], ['sub folder'])):
+            with self.subTest(words):
+                done = subprocess.run(['bash', '-c', script, 'bash', os.path.join(base.SOURCE, 'data/completions/prism.bash'),
+                                       PRISM, *words], cwd=self.folder, capture_output=True, text=True, timeout=30)
+                self.assertEqual((done.stdout.splitlines(), done.stderr), (candidates, ''))
+
+
 class Doctor(base.Case):
     def test_doctor(self):
         """doctor says that this machine is fine, or what to do for what is missing"""
