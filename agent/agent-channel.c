@@ -250,6 +250,20 @@ flush (void)
 }
 
 void
+agent_channel_finish (unsigned ms)
+{
+  uint64_t until = agent_clock () + ms, now;
+
+  while (channel.first != NULL && (now = agent_clock ()) < until)
+    {
+      struct pollfd fd = { .fd = channel.out, .events = POLLOUT };
+      if (poll (&fd, 1, (int)(until - now)) <= 0 || (fd.revents & POLLOUT) == 0)
+        return;
+      flush ();
+    }
+}
+
+void
 agent_send_error (uint32_t id, enum prism_wire_error code, int error_number, const char *format, ...)
 {
   uint8_t payload[1024];

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LAST_WORDS  500u /* ms that a host has for reading why the agent ended */
 #define MAX_WATCHES (16u + 4u * PRISM_WIRE_MAX_IDS)
 
 struct agent agent;
@@ -438,5 +439,6 @@ agent_run (const struct agent_options *options)
         disconnected ();
     }
   agent_end_all ();
+  agent_channel_finish (LAST_WORDS);
   return 0;
 }

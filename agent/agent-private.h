@@ -68,6 +68,8 @@ void agent_close (int *fd);
 void agent_channel_open (int in, int out, bool fds);
 void agent_channel_close (void);
 bool agent_channel_is_open (void);
+/* The end: last words, to a host that takes them within a time. */
+void agent_channel_finish (unsigned ms);
 bool agent_channel_passes_fds (void);
 /* Asks the loop for what it can do now; bulk readers ask agent_channel_has_room(). */
 void agent_channel_watch (void);
