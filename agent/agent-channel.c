@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define SMALL   (16u * 1024u)
@@ -29,8 +28,8 @@ struct node
 
 static struct
 {
-  int in, out; /* -1: none */
-  bool socket, fds;
+  int fd; /* -1: none */
+  bool fds;
   uint8_t *received;
   size_t have;
   bool large;        /* pages beyond SMALL were touched */
@@ -43,24 +42,19 @@ static struct
   unsigned held_count;
   struct node *first, **last;
   size_t queued;
-} channel = { .in = -1, .out = -1 };
+} channel = { .fd = -1 };
 
 static void drop_queue (void);
 
 void
-agent_channel_open (int in, int out, bool fds)
+agent_channel_open (int fd, bool fds)
 {
-  int type;
-  socklen_t size = sizeof type;
-
   if (channel.received == NULL)
     channel.received = mmap (NULL, RECEIVE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (channel.received == MAP_FAILED)
     _exit (71);
-  channel.in = in;
-  channel.out = out;
+  channel.fd = fd;
   channel.fds = fds;
-  channel.socket = in == out && getsockopt (in, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
   channel.have = 0;
   channel.position = 0;
   channel.first = NULL;
@@ -71,11 +65,7 @@ agent_channel_open (int in, int out, bool fds)
 void
 agent_channel_close (void)
 {
-  if (channel.in >= 0)
-    close (channel.in);
-  if (channel.out >= 0 && channel.out != channel.in)
-    close (channel.out);
-  channel.in = channel.out = -1;
+  agent_close (&channel.fd);
   while (channel.held_count > 0)
     close (channel.held[--channel.held_count].fd);
   drop_queue ();
@@ -84,7 +74,7 @@ agent_channel_close (void)
 bool
 agent_channel_is_open (void)
 {
-  return channel.in >= 0;
+  return channel.fd >= 0;
 }
 
 bool
@@ -96,7 +86,7 @@ agent_channel_passes_fds (void)
 bool
 agent_channel_has_room (void)
 {
-  return channel.in >= 0 && channel.queued <= AGENT_QUEUE_LOW;
+  return channel.fd >= 0 && channel.queued <= AGENT_QUEUE_LOW;
 }
 
 void
@@ -136,8 +126,7 @@ put (const struct iovec *vectors, size_t count, int fd)
       memcpy (CMSG_DATA (header), &fd, sizeof fd);
     }
   do
-    n = channel.socket ? sendmsg (channel.out, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
-                       : writev (channel.out, vectors, (int)count);
+    n = sendmsg (channel.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   while (n < 0 && errno == EINTR);
   if (n < 0)
     return errno == EAGAIN ? 0 : -1;
@@ -163,10 +152,7 @@ static void
 lost (void)
 {
   drop_queue ();
-  if (channel.socket)
-    shutdown (channel.out, SHUT_RDWR);
-  else
-    agent.over = true;
+  shutdown (channel.fd, SHUT_RDWR);
 }
 
 static void
@@ -205,7 +191,7 @@ agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size
   struct iovec vectors[2] = { { header, sizeof header }, { (void *)payload, size } };
   ssize_t sent = 0;
 
-  if (channel.out < 0 || agent.over)
+  if (channel.fd < 0 || agent.over)
     {
       agent_close (&fd);
       return;
@@ -256,7 +242,7 @@ agent_channel_finish (unsigned ms)
 
   while (channel.first != NULL && (now = agent_clock ()) < until)
     {
-      struct pollfd fd = { .fd = channel.out, .events = POLLOUT };
+      struct pollfd fd = { .fd = channel.fd, .events = POLLOUT };
       if (poll (&fd, 1, (int)(until - now)) <= 0 || (fd.revents & POLLOUT) == 0)
         return;
       flush ();
@@ -380,10 +366,9 @@ receive (size_t room)
   ssize_t n;
 
   do
-    n = channel.socket ? recvmsg (channel.in, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)
-                       : read (channel.in, vector.iov_base, room);
+    n = recvmsg (channel.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   while (n < 0 && errno == EINTR);
-  if (n > 0 && channel.socket && !hold (&message, channel.position + channel.have + (size_t)n))
+  if (n > 0 && !hold (&message, channel.position + channel.have + (size_t)n))
     {
       agent_violation ("more descriptors than a frame can have");
       return -1;
@@ -443,7 +428,7 @@ handle_all (void)
       if (channel.have - at < want || channel.queued > AGENT_QUEUE_HIGH)
         break;
       handle (&header, channel.position + at, channel.received + at + PRISM_WIRE_HEADER);
-      if (channel.in < 0)
+      if (channel.fd < 0)
         return want;
       at += want;
       want = PRISM_WIRE_HEADER;
@@ -465,7 +450,7 @@ ready (void *data, short events)
   if (channel.queued > AGENT_QUEUE_HIGH)
     return;
   want = handle_all ();
-  if (channel.in < 0 || agent.over || !(events & (POLLIN | POLLHUP | POLLERR)))
+  if (channel.fd < 0 || agent.over || !(events & (POLLIN | POLLHUP | POLLERR)))
     return;
   if (want < SMALL)
     want = SMALL;
@@ -490,13 +475,5 @@ agent_channel_watch (void)
 {
   short events = channel.queued > AGENT_QUEUE_HIGH ? 0 : POLLIN;
 
-  if (channel.in < 0)
-    return;
-  if (channel.in == channel.out || channel.first == NULL)
-    agent_watch (channel.in, (short)(events | (channel.first != NULL ? POLLOUT : 0)), ready, NULL);
-  else
-    {
-      agent_watch (channel.in, events, ready, NULL);
-      agent_watch (channel.out, POLLOUT, ready, NULL);
-    }
+  agent_watch (channel.fd, (short)(events | (channel.first != NULL ? POLLOUT : 0)), ready, NULL);
 }

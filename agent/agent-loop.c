@@ -247,10 +247,10 @@ say_hello (void)
 }
 
 void
-agent_connected (int in, int out)
+agent_connected (int fd)
 {
   agent.settings.ready = false;
-  agent_channel_open (in, out, agent.options.fds && !agent.options.framed);
+  agent_channel_open (fd, agent.options.fds && !agent.options.framed);
   say_hello ();
 }
 
@@ -306,7 +306,7 @@ take_signals (void)
 static bool
 begin (const struct agent_options *options)
 {
-  int in = options->control, out = options->control;
+  int control = options->control;
 
   agent.options = *options;
   agent.pid = getpid ();
@@ -318,16 +318,8 @@ begin (const struct agent_options *options)
     prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   umask (0);
   /* The control descriptor may be one of the three that are about to be taken. */
-  if (options->stdio)
-    {
-      in = fcntl (0, F_DUPFD_CLOEXEC, 3);
-      out = fcntl (1, F_DUPFD_CLOEXEC, 3);
-      close (1);
-      fcntl (in, F_SETFL, fcntl (in, F_GETFL) | O_NONBLOCK);
-      fcntl (out, F_SETFL, fcntl (out, F_GETFL) | O_NONBLOCK);
-    }
-  else if (in >= 0 && in < 3)
-    in = out = fcntl (in, F_DUPFD_CLOEXEC, 3);
+  if (control >= 0 && control < 3)
+    control = fcntl (control, F_DUPFD_CLOEXEC, 3);
   occupy_standard_descriptors ();
   seal_descriptors ();
   take_signals ();
@@ -336,8 +328,8 @@ begin (const struct agent_options *options)
   if (agent.signals < 0 || agent.notify < 0 || agent.scratch == MAP_FAILED)
     return false;
   agent_random (agent.boot, sizeof agent.boot);
-  if (in >= 0)
-    agent_connected (in, out);
+  if (control >= 0)
+    agent_connected (control);
   return true;
 }
 

@@ -32,13 +32,15 @@ parse_fd (const char *text)
   return (int)fd;
 }
 
-static bool
-is_unix_socket (int fd)
+/* The domain of a connected stream socket, else -1. */
+static int
+socket_domain (int fd)
 {
   int domain = -1, type = -1;
   socklen_t size = sizeof domain, type_size = sizeof type;
-  return getsockopt (fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX
-         && getsockopt (fd, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 && type == SOCK_STREAM;
+  bool is = getsockopt (fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0
+            && getsockopt (fd, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 && type == SOCK_STREAM;
+  return is ? domain : -1;
 }
 
 int
@@ -55,8 +57,8 @@ main (int argc, char **argv)
     else if (strcmp (argv[i], "--serve") == 0 && i + 1 < argc && options.control < 0)
       {
         options.control = parse_fd (argv[++i]);
-        if (options.control < 0)
-          return complain ("prism-agent: --serve wants an open descriptor\n");
+        if (options.control < 0 || socket_domain (options.control) < 0)
+          return complain ("prism-agent: --serve wants the number of a connected stream socket\n");
       }
     else if (strcmp (argv[i], "--dial") == 0 && i + 1 < argc && options.dial == NULL)
       options.dial = argv[++i];
@@ -65,6 +67,6 @@ main (int argc, char **argv)
   if ((options.control < 0) == (options.dial == NULL))
     return complain (usage);
 
-  options.fds = options.dial != NULL || is_unix_socket (options.control);
+  options.fds = options.dial != NULL || socket_domain (options.control) == AF_UNIX;
   return agent_run (&options);
 }

@@ -57,7 +57,7 @@ void agent_watch (int fd, short events, agent_ready ready, void *data);
 void agent_wake_at (uint64_t when);
 uint64_t agent_clock (void);
 /* A host is there: the first or the next one. */
-void agent_connected (int in, int out);
+void agent_connected (int fd);
 /* The peer broke a rule: says so where it can, and ends everything. */
 void agent_violation (const char *what);
 void agent_random (void *bytes, size_t size);
@@ -65,7 +65,7 @@ void agent_close (int *fd);
 
 /* --- channel ---------------------------------------------------------------- */
 
-void agent_channel_open (int in, int out, bool fds);
+void agent_channel_open (int fd, bool fds);
 void agent_channel_close (void);
 bool agent_channel_is_open (void);
 /* The end: last words, to a host that takes them within a time. */

@@ -280,7 +280,7 @@ agent_dial_watch (void)
         {
           dialling.delay = 0;
           agent_close (&dialling.watch);
-          agent_connected (fd, fd);
+          agent_connected (fd);
           agent_channel_watch ();
           return;
         }

@@ -11,7 +11,6 @@ struct agent_options
 {
   int control;          /* connected socket to the host, or -1 with dial */
   bool fds;             /* control is a unix socket: descriptors pass */
-  bool stdio;           /* control is descriptors 0 and 1: a container's attached stream */
   bool framed;          /* --framed: say no FEATURE_FDS even so (tests, remote streams) */
   bool netns_command;   /* a fresh, empty network namespace for each command; the agent then keeps CAP_SYS_ADMIN and loads the filter in each child */
   bool hardened;        /* the launcher did no_new_privs, seccomp, Landlock and dropped capabilities already */
