@@ -31,6 +31,7 @@ struct _PrismAgentAsk
   gboolean over;
   GError *error;
   guint32 error_code; /* enum prism_wire_error that the agent answered with; 0 = it did not */
+  guint32 error_number;
   int pass_fd;        /* goes with the request, not owned; -1 = none */
 
   GByteArray *data; /* DATA or ENTRIES that came */

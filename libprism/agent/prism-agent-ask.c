@@ -122,6 +122,7 @@ take_news (PrismAgentAsk *self)
   if (self->over)
     return;
   self->error_code = error;
+  self->error_number = call->error_number;
   if (error != 0)
     fail (self, prism_agent_sandbox_dup_error (self->sandbox, call, self->what, self->path));
   else if (overflow)

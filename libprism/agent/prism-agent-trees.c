@@ -247,17 +247,16 @@ tree_code (guint32 wire)
     }
 }
 
-/* What the agent said wins: a pipe that broke is only its consequence. */
+/* Two halves, one cause. A pipe that broke here, or there, is only a consequence. */
 static GError *
 choose_error (PrismAgentAsk *ask, GError *ours, GError *theirs)
 {
   gint code = tree_code (ask->error_code);
-  if (theirs == NULL || (ours != NULL && ask->error_code == PRISM_WIRE_ERROR_CANCELLED))
-    {
-      g_clear_error (&theirs);
-      return ours;
-    }
-  if (ours != NULL && ask->error_code == 0 && !g_error_matches (theirs, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
+  gboolean pipe_broke_here = g_error_matches (ours, PRISM_TREE_ERROR, PRISM_TREE_ERROR_FAILED);
+  gboolean pipe_broke_there =
+      ask->error_code == 0 || ask->error_code == PRISM_WIRE_ERROR_CANCELLED || ask->error_number == EPIPE;
+  gboolean lost = g_error_matches (theirs, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST);
+  if (theirs == NULL || (ours != NULL && !lost && (pipe_broke_there || !pipe_broke_here)))
     {
       g_clear_error (&theirs);
       return ours;
@@ -345,7 +344,8 @@ run_between (Tree *tree, PrismAgentAsk *ask, GError **error)
   g_autoptr (PrismTreeIdentity) identity = run_archive (tree, mine, &ours);
   prism_clear_fd (&mine);
   gint64 deadline = g_get_monotonic_time () + STALL_MS * 1000;
-  if (ours != NULL)
+  /* Our closed end of the pipe ends the agent's half, and it says why; frames have no such end. */
+  if (ours != NULL && (framed || g_cancellable_is_cancelled (tree->cancellable)))
     prism_agent_ask_cancel (ask);
   if (pump != NULL)
     await_pump (ask->channel, pump, deadline);
