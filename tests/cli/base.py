@@ -11,7 +11,8 @@ import unittest
 
 SOURCE = os.environ['PRISM_SOURCE_ROOT']
 PRISM = os.environ['PRISM_COMMAND']
-DEADLINE = 20
+# For what takes milliseconds: only a machine at its limits, or a hang, gets there.
+DEADLINE = 60
 sys.path.insert(0, os.path.join(SOURCE, 'tests', 'lib'))
 
 

@@ -154,13 +154,13 @@ class Streams(base.Case):
     def test_large(self):
         """more than any buffer comes through unharmed, in both directions at once"""
         data = os.urandom(1 << 20) * 20
-        done = self.run_prism('run', '--', 'cat', input=data, timeout=60)
+        done = self.run_prism('run', '--', 'cat', input=data)
         self.assertEqual(hashlib.sha256(done.stdout).digest(), hashlib.sha256(data).digest())
 
     def test_closed(self):
         """closed descriptors: nothing of prism's own ends up in their place"""
         def shell(script):
-            return subprocess.run(['sh', '-c', script, PRISM], cwd=self.folder, capture_output=True, timeout=30)
+            return subprocess.run(['sh', '-c', script, PRISM], cwd=self.folder, capture_output=True, timeout=base.DEADLINE)
         done = shell('"$0" run -- cat <&-')
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
         done = shell('"$0" run -- true >&-')
@@ -179,7 +179,7 @@ class Streams(base.Case):
         """whoever reads the output has gone: the command is ended, 141, without a word"""
         marker = self.marker()
         script = f'{{ "$0" run -- sh -c "yes; sleep {marker}"; echo $? >status; }} | head -n 1'
-        done = subprocess.run(['sh', '-c', script, PRISM], cwd=self.folder, capture_output=True, timeout=30)
+        done = subprocess.run(['sh', '-c', script, PRISM], cwd=self.folder, capture_output=True, timeout=base.DEADLINE)
         self.assertEqual((done.stdout, done.stderr, self.read('status')), (b'y\n', b'', b'141\n'))
         self.assert_gone(marker)
 
@@ -192,7 +192,7 @@ class Streams(base.Case):
     def test_descriptors(self):
         """nothing that prism has open is open inside"""
         with base.opened('/etc', os.O_RDONLY | os.O_DIRECTORY) as folder, base.opened('/etc/passwd', os.O_RDONLY) as file:
-            done = subprocess.run([PRISM, 'run', '--', 'sh', '-c', 'ls -l /proc/$$/fd'], cwd=self.folder, timeout=30,
+            done = subprocess.run([PRISM, 'run', '--', 'sh', '-c', 'ls -l /proc/$$/fd'], cwd=self.folder, timeout=base.DEADLINE,
                                   capture_output=True, stdin=subprocess.DEVNULL, pass_fds=[folder, file])
         links = [line.split(' -> ')[1] for line in done.stdout.decode().splitlines() if ' -> ' in line]
         self.assertEqual(len(links), 3, done)
@@ -421,7 +421,7 @@ class Options(base.Case):
         name = os.path.join(os.fsencode(self.folder), b'w \xff\n$(x)')
         os.mkdir(name)
         done = subprocess.run([PRISM, 'run', '--', 'printf', '%s|', b'\xff', '', 'a b', '$(id)', '--json', '-v'], cwd=name,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=30)
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=base.DEADLINE)
         self.assertEqual((done.returncode, done.stdout), (0, b'\xff||a b|$(id)|--json|-v|'), done)
 
     def test_complete(self):
@@ -456,7 +456,7 @@ class Options(base.Case):
                                   (['run', '-w', 'sub'], ['sub folder'])):
             with self.subTest(words):
                 done = subprocess.run(['bash', '-c', script, 'bash', os.path.join(base.SOURCE, 'data/completions/prism.bash'),
-                                       PRISM, *words], cwd=self.folder, capture_output=True, text=True, timeout=30)
+                                       PRISM, *words], cwd=self.folder, capture_output=True, text=True, timeout=base.DEADLINE)
                 self.assertEqual((done.stdout.splitlines(), done.stderr), (candidates, ''))
 
 
