@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CALLS  1024
-#define MAX_CODE   4096
-#define MAX_VALUES 16
-#define MAX_TESTS  3
-#define X32_BIT    0x40000000u
+#define MAX_CALLS    1024
+#define MAX_CODE     4096
+#define MAX_VALUES   16
+#define MAX_TESTS    3
+#define MAX_REFUSALS 3
+#define X32_BIT      0x40000000u
 
 enum test_kind
 {
@@ -38,13 +39,21 @@ struct test
   uint32_t values[MAX_VALUES];
 };
 
-/* What becomes of a call: allowed, refused, or refused where every test holds. */
+/* Refused where every test holds. */
+struct refusal
+{
+  int error;
+  unsigned n_tests;
+  struct test tests[MAX_TESTS];
+};
+
+/* What becomes of a call: allowed, refused, or allowed where no refusal holds. */
 struct rule
 {
   bool allow;
   int error;
-  unsigned n_tests;
-  struct test tests[MAX_TESTS];
+  unsigned n_refusals, variant;
+  struct refusal refusals[MAX_REFUSALS];
 };
 
 struct call
@@ -88,6 +97,9 @@ static const struct
   { "CLONE_NAMESPACES", 0x00000080 | 0x00020000 | 0x02000000 | 0x7c000000 },
   { "TIOCSTI", 0x5412 },
   { "TIOCLINUX", 0x541c },
+  { "TIOCSETD", 0x5423 },
+  { "PRIO_USER", 2 },
+  { "IOPRIO_WHO_USER", 3 },
   { "S_ISUID", 04000 },
   { "S_ISGID", 02000 },
   { "O_CREAT", 0100 },
@@ -96,7 +108,7 @@ static const struct
 };
 
 static uint32_t arch_token, audit_arch;
-static unsigned line_number;
+static unsigned line_number, variant;
 
 static void
 die (const char *what, const char *word)
@@ -120,10 +132,12 @@ value_of (const char *word)
   return (uint32_t)value;
 }
 
+/* A further refusal of one variant adds to the others; all else replaces. */
 static void
 set_call (struct profile *profile, char *name, const struct rule *rule)
 {
   char *equals = strchr (name, '=');
+  struct rule *old;
   int number;
   unsigned i;
 
@@ -142,6 +156,14 @@ set_call (struct profile *profile, char *name, const struct rule *rule)
     ;
   if (i == MAX_CALLS)
     die ("too many calls", name);
+  old = &profile->calls[i].rule;
+  if (i < profile->n_calls && old->variant == rule->variant)
+    {
+      if (old->n_refusals == 0 || rule->n_refusals == 0 || old->n_refusals == MAX_REFUSALS)
+        die ("this call has a rule already", name);
+      old->refusals[old->n_refusals++] = rule->refusals[0];
+      return;
+    }
   if (i == profile->n_calls)
     profile->n_calls++;
   profile->calls[i] = (struct call){ number, *rule };
@@ -186,7 +208,8 @@ parse_test (struct test *test, char **at)
 static void
 parse_rule (struct profile *profile, char *at)
 {
-  struct rule rule = { .allow = false };
+  struct rule rule = { .variant = variant };
+  struct refusal *refusal = &rule.refusals[0];
   const char *word;
 
   rule.error = (int)value_of (expect (&at));
@@ -194,14 +217,18 @@ parse_rule (struct profile *profile, char *at)
   if (strcmp (word, "if") != 0)
     set_call (profile, (char *)word, &rule);
   else
-    do
-      {
-        if (rule.n_tests == MAX_TESTS)
-          die ("too many tests", "");
-        parse_test (&rule.tests[rule.n_tests++], &at);
-        word = expect (&at);
-      }
-    while (strcmp (word, "and") == 0);
+    {
+      rule.n_refusals = 1;
+      refusal->error = rule.error;
+      do
+        {
+          if (refusal->n_tests == MAX_TESTS)
+            die ("too many tests", "");
+          parse_test (&refusal->tests[refusal->n_tests++], &at);
+          word = expect (&at);
+        }
+      while (strcmp (word, "and") == 0);
+    }
   for (char *name; (name = strsep (&at, " ")) != NULL;)
     if (*name != 0)
       set_call (profile, name, &rule);
@@ -210,7 +237,7 @@ parse_rule (struct profile *profile, char *at)
 static void
 parse_line (struct profile *profile, char *line)
 {
-  const struct rule allow = { .allow = true };
+  const struct rule allow = { .allow = true, .variant = variant };
   char *at = line, *verb = strsep (&at, " ");
 
   if (at == NULL)
@@ -245,9 +272,9 @@ emit (uint16_t op, uint8_t jt, uint8_t jf, uint32_t k)
 }
 
 static void
-emit_verdict (const struct rule *rule)
+emit_verdict (bool allow, int error)
 {
-  emit (BPF_RET | BPF_K, 0, 0, rule->allow ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)rule->error);
+  emit (BPF_RET | BPF_K, 0, 0, allow ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error);
 }
 
 static uint32_t
@@ -256,8 +283,8 @@ word_of (unsigned argument, bool high)
   return (uint32_t)(offsetof (struct seccomp_data, args) + 8 * argument + (high ? 4 : 0));
 }
 
-/* Each test jumps to "allow" where it does not hold; that comes right after the
- * refusal, so every jump's length is known beforehand. */
+/* Each test jumps over its refusal where it does not hold, to the next one or to
+ * "allow": that is right behind, so every jump's length is known beforehand. */
 static unsigned
 length_of (const struct test *test)
 {
@@ -265,7 +292,7 @@ length_of (const struct test *test)
 }
 
 static void
-emit_test (const struct test *test, unsigned to_allow)
+emit_test (const struct test *test, unsigned to_next)
 {
   uint32_t bits = 0;
 
@@ -275,23 +302,23 @@ emit_test (const struct test *test, unsigned to_allow)
     case BITS:
       for (unsigned i = 0; i < test->n_values; i++)
         bits |= test->values[i];
-      emit (BPF_JMP | BPF_JSET | BPF_K, 0, (uint8_t)to_allow, bits);
+      emit (BPF_JMP | BPF_JSET | BPF_K, 0, (uint8_t)to_next, bits);
       break;
     case SET:
       emit (BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
       emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, word_of (test->argument, true));
-      emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)to_allow, 0, 0);
+      emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)to_next, 0, 0);
       break;
     case IS:
       for (unsigned i = 0; i < test->n_values; i++)
         {
           unsigned left = test->n_values - i - 1;
-          emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)left, left == 0 ? (uint8_t)to_allow : 0, test->values[i]);
+          emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)left, left == 0 ? (uint8_t)to_next : 0, test->values[i]);
         }
       break;
     case NOT:
       for (unsigned i = 0; i < test->n_values; i++)
-        emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(to_allow + test->n_values - i - 1), 0, test->values[i]);
+        emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(to_next + test->n_values - i - 1), 0, test->values[i]);
       break;
     }
 }
@@ -299,19 +326,25 @@ emit_test (const struct test *test, unsigned to_allow)
 static void
 emit_rule (const struct rule *rule)
 {
-  const struct rule allow = { .allow = true };
-  unsigned left = 0;
-
-  for (unsigned i = 0; i < rule->n_tests; i++)
-    left += length_of (&rule->tests[i]);
-  for (unsigned i = 0; i < rule->n_tests; i++)
+  if (rule->n_refusals == 0)
     {
-      left -= length_of (&rule->tests[i]);
-      emit_test (&rule->tests[i], left + 1);
+      emit_verdict (rule->allow, rule->error);
+      return;
     }
-  emit_verdict (rule);
-  if (rule->n_tests > 0)
-    emit_verdict (&allow);
+  for (unsigned k = 0; k < rule->n_refusals; k++)
+    {
+      const struct refusal *refusal = &rule->refusals[k];
+      unsigned left = 0;
+      for (unsigned i = 0; i < refusal->n_tests; i++)
+        left += length_of (&refusal->tests[i]);
+      for (unsigned i = 0; i < refusal->n_tests; i++)
+        {
+          left -= length_of (&refusal->tests[i]);
+          emit_test (&refusal->tests[i], left + 1);
+        }
+      emit_verdict (false, refusal->error);
+    }
+  emit_verdict (true, 0);
 }
 
 static void
@@ -348,10 +381,16 @@ by_number (const void *a, const void *b)
   return ((const struct call *)a)->number - ((const struct call *)b)->number;
 }
 
+static bool
+same_verdict (const struct rule *a, const struct rule *b)
+{
+  return a->n_refusals == 0 && b->n_refusals == 0 && a->allow == b->allow && a->error == b->error;
+}
+
 static unsigned
 add_range (struct range *ranges, unsigned n, uint32_t start, const struct rule *rule)
 {
-  if (n > 0 && memcmp (&ranges[n - 1].rule, rule, sizeof *rule) == 0 && rule->n_tests == 0)
+  if (n > 0 && same_verdict (&ranges[n - 1].rule, rule))
     return n;
   ranges[n].start = start;
   ranges[n].rule = *rule;
@@ -380,7 +419,7 @@ compile (struct profile *profile, const char *name, FILE *out)
   n_code = 0;
   emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof (struct seccomp_data, arch));
   emit (BPF_JMP | BPF_JEQ | BPF_K, 1, 0, audit_arch);
-  emit_verdict (&profile->foreign);
+  emit_verdict (false, profile->foreign.error);
   emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof (struct seccomp_data, nr));
   emit_tree (ranges, n);
 
@@ -440,6 +479,7 @@ main (int argc, char **argv)
       else
         {
           compile (&profile, name, out);
+          variant++;
           snprintf (name, sizeof name, "launch_filter_%.40s", line + 8);
           for (char *c = name; *c != 0; c++)
             *c = *c == '-' ? '_' : *c;

@@ -226,6 +226,31 @@ start_inner (void)
   return ends[0];
 }
 
+static int
+open_namespace (const char *name)
+{
+  char path[64];
+  int fd;
+
+  snprintf (path, sizeof path, "/proc/%d/ns/%s", (int)inner, name);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "%s", path);
+  return fd;
+}
+
+/* A segment of shared memory that no process holds would stay until the sandbox ends,
+ * and fill its memory for good. Only root's keeper may set this. */
+static void
+forget_orphaned_segments (void)
+{
+  int ipc = open_namespace ("ipc");
+
+  if (setns (ipc, CLONE_NEWIPC) < 0 || !launch_write_file (AT_FDCWD, "/proc/sys/kernel/shm_rmid_forced", "1"))
+    launch_note ("shared memory", "segments without a process stay until the sandbox ends: %s", strerror (errno));
+  close (ipc);
+}
+
 /* Everything the inner half waits for, in one packet. */
 static void
 release_inner (int to)
@@ -234,6 +259,8 @@ release_inner (int to)
   size_t n = plan.n_shown + plan.n_groups;
   uint8_t byte = 'g';
 
+  if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE)) == PRISM_LAUNCH_PRIVILEGED)
+    forget_orphaned_segments ();
   launch_groups_make (&plan, fds + plan.n_shown);
   launch_shown_prepare (&plan, fds);
   /* An inner half that is gone has said why, or its end does. */
@@ -267,19 +294,6 @@ answer_inner (int socket)
   launch_groups_admit (&plan, inner);
   (void)!send (socket, &byte, 1, MSG_NOSIGNAL);
   return true;
-}
-
-static int
-open_namespace (const char *name)
-{
-  char path[64];
-  int fd;
-
-  snprintf (path, sizeof path, "/proc/%d/ns/%s", (int)inner, name);
-  fd = open (path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "%s", path);
-  return fd;
 }
 
 /* The inner half built a root and waits: its namespaces live on with the host's

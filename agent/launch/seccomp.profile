@@ -6,7 +6,7 @@
 #   foreign ERRNO              for another architecture's calls (i386, x32), all of them
 #   allow NAME...
 #   refuse ERRNO NAME...
-#   refuse ERRNO if TEST [and TEST...] : NAME...     else allowed
+#   refuse ERRNO if TEST [and TEST...] : NAME...     else allowed; a second line adds to it
 #       TEST is  argN & VALUE[|VALUE...]   some bit is set
 #            or  argN is VALUE[|VALUE...]  equals one
 #            or  argN not VALUE[|VALUE...] equals none
@@ -46,9 +46,9 @@ allow futex set_robust_list get_robust_list futex_waitv futex_wake=454 futex_wai
 allow fork vfork execve execveat exit exit_group wait4 waitid set_tid_address arch_prctl prctl
 allow getpid gettid getppid getpgid setpgid getpgrp getsid setsid
 allow getuid geteuid getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid
-allow capget capset getrlimit getrusage getpriority setpriority ioprio_get ioprio_set
-allow sched_yield sched_setparam sched_getparam sched_setscheduler sched_getscheduler sched_get_priority_max sched_get_priority_min
-allow sched_rr_get_interval sched_setaffinity sched_getaffinity sched_setattr sched_getattr
+allow capget capset getrlimit getrusage getpriority ioprio_get
+allow sched_yield sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min
+allow sched_rr_get_interval sched_getaffinity sched_getattr
 allow uname sysinfo getcpu getrandom sysfs ustat
 allow bind connect listen accept accept4 getsockname getpeername shutdown getsockopt setsockopt
 allow sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg
@@ -71,8 +71,8 @@ refuse ENOSYS io_uring_setup io_uring_enter io_uring_register openat2 clone3
 refuse EPERM if arg0 & CLONE_NAMESPACES : clone unshare
 refuse EPERM setns
 
-# Typing into the terminal that the caller uses.
-refuse EPERM if arg1 is TIOCSTI|TIOCLINUX : ioctl
+# Typing into the terminal that the caller uses, and drivers for serial lines.
+refuse EPERM if arg1 is TIOCSTI|TIOCLINUX|TIOCSETD : ioctl
 
 # A set-id file in a folder that the host shares would be its owner's on the host.
 # Modes of mkdir and mknod are checked too, where only some file systems look.
@@ -80,6 +80,14 @@ refuse EPERM if arg1 & S_ISUID|S_ISGID : chmod fchmod creat mkdir mknod
 refuse EPERM if arg2 & S_ISUID|S_ISGID : fchmodat fchmodat2=452 mkdirat mknodat
 refuse EPERM if arg1 & O_CREAT|O_TMPFILE and arg2 & S_ISUID|S_ISGID : open
 refuse EPERM if arg2 & O_CREAT|O_TMPFILE and arg3 & S_ISUID|S_ISGID : openat
+
+# The agent has the commands' own id: it is not to be starved. It is pid 1, where its
+# shims are is not known; nobody needs to set another process's limits.
+refuse EPERM if arg0 set and arg2 set : prlimit64
+refuse EPERM if arg1 is 1 : setpriority ioprio_set
+refuse EPERM if arg0 is PRIO_USER : setpriority
+refuse EPERM if arg0 is IOPRIO_WHO_USER : ioprio_set
+refuse EPERM if arg0 is 1 : sched_setparam sched_setscheduler sched_setaffinity sched_setattr
 
 # The limit on core files holds a core pattern back that is a program of the host;
 # it stays as it is, and those who want none have that.
