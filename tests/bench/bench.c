@@ -250,6 +250,10 @@ set_up (Bench *bench, const char *own_folder)
   bench->true_min = g_build_filename (bench->workspace, "true-min", NULL);
   bench->flood = g_build_filename (bench->workspace, "flood", NULL);
   g_mkdir (bench->workspace, 0755);
+  bench->plain = g_dir_make_tmp ("prism-bench-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_autofree char *plain_true = g_build_filename (bench->plain, "true-min", NULL);
+  copy_into (true_min, plain_true);
   copy_into (true_min, bench->true_min);
   copy_into (flood, bench->flood);
   bench->prism = g_strdup (g_getenv ("PRISM_COMMAND"));
@@ -262,7 +266,7 @@ set_up (Bench *bench, const char *own_folder)
 static void
 tear_down (Bench *bench)
 {
-  const char *const remove[] = { "rm", "-rf", bench->folder, NULL };
+  const char *const remove[] = { "rm", "-rf", bench->folder, bench->plain, NULL };
   g_clear_object (&bench->backend);
   peer_spawn (remove, NULL, -1);
 }

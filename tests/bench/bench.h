@@ -36,6 +36,7 @@ typedef struct
 typedef struct
 {
   char *folder;    /* on tmpfs; goes at the end */
+  char *plain;     /* on disk: sandbox-runtime covers /dev/shm; true-min is in it too */
   char *workspace; /* with true-min and flood in it */
   char *true_min;
   char *flood;

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *no_environment[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+/* Ours finds its parts through the environment when it is not installed. */
+extern char **environ;
 
 static gboolean
 ended_well (pid_t pid)
@@ -33,7 +34,7 @@ peer_spawn (const char *const *argv, const char *cwd, int out)
     posix_spawn_file_actions_adddup2 (&actions, out, 1);
   if (cwd != NULL)
     posix_spawn_file_actions_addchdir_np (&actions, cwd);
-  int failed = posix_spawnp (&pid, argv[0], &actions, NULL, (char *const *)argv, no_environment);
+  int failed = posix_spawnp (&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
   posix_spawn_file_actions_destroy (&actions);
   return failed == 0 && ended_well (pid);
 }
@@ -45,7 +46,7 @@ peer_vfork (const char *program)
   pid_t pid = vfork ();
   if (pid == 0)
     {
-      execve (program, argv, no_environment);
+      execve (program, argv, environ);
       _exit (127);
     }
   return pid > 0 && ended_well (pid);

@@ -62,7 +62,7 @@ whole_srt (gpointer data)
   g_autofree char *program = g_build_filename (bench->srt, ".bin", "srt", NULL);
   const char *const argv[] = { program, "-c", "true", NULL };
   double start = bench_now_us ();
-  return peer_spawn (argv, bench->workspace, -1) ? bench_now_us () - start : -1;
+  return peer_spawn (argv, bench->plain, -1) ? bench_now_us () - start : -1;
 }
 
 static void
@@ -78,7 +78,8 @@ srt_rows (Bench *bench, Live *live)
     }
   g_autofree char *folder = g_path_get_dirname (bench->srt);
   g_autofree char *script = g_build_filename (folder, "srt-worker.mjs", NULL);
-  const char *const argv[] = { "node", script, bench->workspace, bench->true_min, NULL };
+  g_autofree char *true_min = g_build_filename (bench->plain, "true-min", NULL);
+  const char *const argv[] = { "node", script, bench->plain, true_min, NULL };
   PeerWorker *worker = bench_wants (library) ? peer_worker_new (argv, folder) : NULL;
   if (worker != NULL)
     bench_row (bench, &(BenchRow){ library, "prism exec", "srt: wrap and spawn", "us", exec_live, peer_worker_round,

@@ -47,6 +47,11 @@ import (gpointer data)
   Trees *t = data;
   g_autoptr (GFile) folder = g_file_new_for_path (t->tree);
   g_autoptr (GError) error = NULL;
+  if (!prism_sandbox_make_directory (t->sandbox, "/workspace/tree", 0755, PRISM_FILE_FLAGS_PARENTS, NULL, &error))
+    {
+      g_printerr ("bench: %s\n", error->message);
+      return -1;
+    }
   double start = bench_now_us ();
   g_autoptr (PrismTreeIdentity) identity =
       prism_sandbox_import_tree (t->sandbox, folder, "/workspace/tree", NULL, &error);
@@ -159,7 +164,8 @@ bench_tree_rows (Bench *bench)
   t.sandbox = bench_create (bench, &error);
   g_autoptr (GFile) folder = g_file_new_for_path (t.tree);
   g_autoptr (PrismTreeIdentity) there = NULL;
-  if (t.sandbox != NULL && peer_spawn (pack, NULL, -1))
+  if (t.sandbox != NULL && peer_spawn (pack, NULL, -1)
+      && prism_sandbox_make_directory (t.sandbox, "/workspace/exported", 0755, PRISM_FILE_FLAGS_PARENTS, NULL, &error))
     there = prism_sandbox_import_tree (t.sandbox, folder, "/workspace/exported", NULL, &error);
   if (there == NULL)
     {
