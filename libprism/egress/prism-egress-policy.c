@@ -225,7 +225,8 @@ prism_egress_policy_new_static (const char *const *rules, GError **error)
 
   g_return_val_if_fail (rules != NULL, NULL);
 
-  for (; *rules != NULL; rules++)
+  /* One past the bound is enough to be refused. */
+  for (; *rules != NULL && all->len <= MAX_RULES; rules++)
     {
       GPtrArray *parsed = prism_egress_rule_parse (*rules, PRISM_EGRESS_RULE_FLAGS_NONE, error);
 

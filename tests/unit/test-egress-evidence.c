@@ -90,6 +90,25 @@ assert_unverified (const char *json, const char *key, const char *words)
   g_assert_nonnull (strstr (error->message, words));
 }
 
+/* Without the module nothing is signed, and it is said why; put back, it is found. */
+static void
+test_no_module (void)
+{
+  g_autofree char *folder = g_strdup (g_getenv ("PRISM_MODULES"));
+  g_autoptr (PrismAttestation) plain = unsigned_attestation ();
+  g_autoptr (PrismAttestation) attestation = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_setenv ("PRISM_MODULES", "/nonexistent", TRUE);
+  g_assert_null (prism_attestation_sign (plain, private_key, &error));
+  g_assert_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_FAILED);
+  g_assert_nonnull (strstr (error->message, "/nonexistent/prism-signature.so"));
+  g_clear_error (&error);
+  g_setenv ("PRISM_MODULES", folder, TRUE);
+  attestation = prism_attestation_sign (plain, private_key, &error);
+  g_assert_no_error (error);
+}
+
 /* Every field is part of what is signed. */
 static void
 test_forged (void)
@@ -443,6 +462,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/attestation/no-module", test_no_module); /* first: a module that was loaded stays */
   g_test_add_func ("/attestation/sign", test_sign);
   g_test_add_func ("/attestation/forged", test_forged);
   g_test_add_func ("/attestation/keys", test_keys);
