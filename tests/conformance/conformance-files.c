@@ -33,7 +33,10 @@ get (Box *box, const char *path, gint64 offset, gint64 length, GError **error)
 {
   g_autoptr (GBytes) bytes = prism_sandbox_read_file (box->sandbox, path, offset, length, NULL, error);
 
-  return bytes != NULL ? g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)) : NULL;
+  if (bytes == NULL)
+    return NULL;
+  return g_bytes_get_size (bytes) > 0 ? g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes))
+                                      : g_strdup ("");
 }
 
 static void
