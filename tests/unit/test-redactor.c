@@ -71,8 +71,8 @@ test_environment (void)
 {
   g_autoptr (PrismRedactor) redactor = prism_redactor_new ();
   g_autoptr (GError) error =
-      g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "cannot use hunter2=x for NAME"),
-                     *clean = NULL;
+      g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "cannot use hunter2=x for NAME");
+  g_autoptr (GError) clean = NULL;
 
   prism_redactor_add_environment (redactor, (const char *const[]){ "NAME=hunter2=x", "EMPTY=", "odd", NULL });
   clean = prism_redactor_redact_error (redactor, error);
