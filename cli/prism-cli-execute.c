@@ -18,7 +18,7 @@ wants_terminal (const PrismCliOptions *options)
   if (options->tty)
     return TRUE;
 
-  return !options->no_tty && !options->json && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO)
+  return !options->no_tty && !options->no_input && !options->json && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO)
          && isatty (STDERR_FILENO);
 }
 
@@ -43,7 +43,7 @@ execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command
       return;
     }
 
-  input = prism_cli_input (&run->error);
+  input = options->no_input ? NULL : prism_cli_input (&run->error);
   if (run->error != NULL)
     return;
   if (input != NULL)

@@ -51,6 +51,7 @@ static GOptionEntry entries[] = {
     N_ ("DURATION") },
   { "tty", 't', 0, G_OPTION_ARG_NONE, &parsed.tty, N_ ("A pseudo-terminal (default on a terminal)"), NULL },
   { "no-tty", 'T', 0, G_OPTION_ARG_NONE, &parsed.no_tty, N_ ("No pseudo-terminal"), NULL },
+  { "no-input", 'n', 0, G_OPTION_ARG_NONE, &parsed.no_input, N_ ("Leave the standard input alone"), NULL },
   { "json", 0, 0, G_OPTION_ARG_NONE, &parsed.json, N_ ("Print the result as one JSON object"), NULL },
   { "audit", 0, 0, G_OPTION_ARG_FILENAME, &parsed.audit, N_ ("Write the egress audit there"), N_ ("FILE") },
   { "verbose", 'v', 0, G_OPTION_ARG_NONE, &parsed.verbose, N_ ("Say what was applied, and how long it took"), NULL },
@@ -142,6 +143,8 @@ check_combinations (PrismCliOptions *self, GError **error)
 
   if (self->tty && self->no_tty)
     return bad_value (error, _ ("--tty and --no-tty contradict each other"));
+  if (self->tty && self->no_input)
+    return bad_value (error, _ ("--tty and --no-input contradict each other"));
   if (self->verbose && self->quiet)
     return bad_value (error, _ ("--verbose and --quiet contradict each other"));
   if (self->export_path != NULL && self->mode != PRISM_WORKSPACE_MODE_COPY)
@@ -257,26 +260,35 @@ add_env (PrismSandboxSpec *spec, char **texts, GError **error)
   return TRUE;
 }
 
+/* All that is wrong with the limits is said at once. */
 static gboolean
 add_limits (PrismSandboxSpec *spec, char **texts, GError **error)
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
+  g_autoptr (GError) first = NULL;
+  g_autoptr (GString) messages = g_string_new (NULL);
 
   for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
     {
       const char *equals = strchr (texts[i], '=');
       g_autofree char *name = equals != NULL ? g_strndup (texts[i], equals - texts[i]) : NULL;
+      g_autoptr (GError) local = NULL;
 
       if (name == NULL)
-        return bad_value (error, _ ("--limit %s: it is not of the form NAME=VALUE"), texts[i]);
-      if (!prism_limits_set_string (limits, name, equals + 1, error))
-        {
-          g_prefix_error (error, "--limit %s: ", texts[i]);
-          return FALSE;
-        }
+        bad_value (&local, _ ("it is not of the form NAME=VALUE"));
+      else
+        prism_limits_set_string (limits, name, equals + 1, &local);
+      if (local == NULL)
+        continue;
+      g_string_append_printf (messages, "%s--limit %s: %s", messages->len > 0 ? "; " : "", texts[i], local->message);
+      if (first == NULL)
+        first = g_steal_pointer (&local);
     }
+  if (first == NULL)
+    return TRUE;
 
-  return TRUE;
+  g_set_error_literal (error, first->domain, first->code, messages->str);
+  return FALSE;
 }
 
 /* The spec as the options say it; not yet checked as a whole. */

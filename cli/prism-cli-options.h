@@ -31,6 +31,7 @@ typedef struct
   char *timeout;
   gboolean tty;
   gboolean no_tty;
+  gboolean no_input;
   gboolean json;
   gboolean verbose;
   gboolean quiet;

@@ -84,13 +84,14 @@ class Status(base.Case):
                 (['run', '--limit', 'max-pids=0', '--', 'true'], 'max-pids'),
                 (['run', '--limit', 'max-pids=1e3', '--', 'true'], 'max-pids'),
                 (['run', '--limit', 'max-pids=99999999', '--', 'true'], 'max-pids'),
+                (['run', '--limit', 'max-pids=0', '--limit', 'max-fds=0', '--', 'true'], 'max-fds'),
                 (['run', '--require', 'magic', '--', 'true'], 'magic'),
                 (['run', '--set', 'nosuch=1', '--', 'true'], 'nosuch'),
                 (['run', '-b', 'nosuch', '--', 'true'], 'native'),
                 (['run', '--env', '=x', '--', 'true'], 'empty'), (['run', '--env', 'NO_SUCH_VARIABLE', '--', 'true'], 'NO_SUCH_VARIABLE'),
                 (['run', '--env', 'LD_PRELOAD=x', '--', 'true'], 'LD_PRELOAD'), (['run', '--env', '1x=y', '--', 'true'], '1x'),
                 (['run', '--export', 'x.tar', '--', 'true'], 'copy'),
-                (['run', '-t', '-T', '--', 'true'], 'contradict'), (['run', '-v', '-q', '--', 'true'], 'contradict'),
+                (['run', '-t', '-T', '--', 'true'], 'contradict'), (['run', '-t', '-n', '--', 'true'], 'contradict'), (['run', '-v', '-q', '--', 'true'], 'contradict'),
                 (['run', '--ro', '', '--', 'true'], 'empty'), (['run', '--ro', '/etc:relative', '--', 'true'], 'absolute'),
                 (['run', '--ro', '/no/such/path', '--', 'true'], '/no/such/path'),
                 (['run', '-w', '/no/such/folder', '--', 'true'], '/no/such/folder'),
@@ -150,6 +151,12 @@ class Streams(base.Case):
         self.assertEqual((done.returncode, done.stdout), (0, b''))
         done = self.run_prism('run', '--', 'true', input=data)
         self.assertEqual(done.returncode, 0, done)
+
+    def test_no_input(self):
+        """-n leaves what is there to read to whoever reads next"""
+        done = subprocess.run(['sh', '-c', '"$0" run -n -- cat; cat', PRISM], cwd=self.folder, input=b'a list', timeout=base.DEADLINE,
+                              capture_output=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'a list', b''))
 
     def test_large(self):
         """more than any buffer comes through unharmed, in both directions at once"""
