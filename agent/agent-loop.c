@@ -313,7 +313,8 @@ begin (const struct agent_options *options)
   agent.init = agent.pid == 1;
   agent.wall = AGENT_NEVER;
   agent.now = agent_clock ();
-  prctl (PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (!options->hardened) /* else the launcher did, or a test's plan said not to */
+    prctl (PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (!agent.init)
     prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   umask (0);

@@ -141,7 +141,8 @@ harden (void)
     launch_fail (PRISM_LAUNCH_STAGE_SECCOMP, -error, "the system call filter");
   if ((flags & PRISM_LAUNCH_OFF_CAPS) == 0)
     launch_drop_capabilities (the_plan);
-  if ((flags & PRISM_LAUNCH_OFF_DUMPABLE) == 0 && prctl (PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+  /* The change of ids did this already; it is not to hang on that. */
+  if (prctl (PR_SET_DUMPABLE, (flags & PRISM_LAUNCH_OFF_DUMPABLE) != 0, 0, 0, 0) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "PR_SET_DUMPABLE");
 }
 

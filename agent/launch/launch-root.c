@@ -18,6 +18,7 @@
 #define MASKS   ".masks"
 
 static int root = -1;
+static uint32_t root_flags;
 static dev_t own[MAX_OWN];
 static uint32_t n_own;
 static int mask_folder = -1, mask_file = -1;
@@ -401,6 +402,23 @@ seal (const struct launch_step *step)
   close (fd);
 }
 
+/* Without a pid namespace (a test's off-switch) there is no /proc of its own to have. */
+static void
+show_proc (const struct launch_step *step)
+{
+  int tree;
+
+  if ((root_flags & PRISM_LAUNCH_OFF_PIDNS) == 0)
+    {
+      mount_kind (step, "proc");
+      return;
+    }
+  tree = launch_open_tree (AT_FDCWD, "/proc", LAUNCH_AT_RECURSIVE);
+  if (tree < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_PROC, errno, "/proc");
+  attach (step, tree, open_target (step));
+}
+
 static void
 run_step (const struct launch_step *step)
 {
@@ -428,7 +446,7 @@ run_step (const struct launch_step *step)
       bind_self (step);
       break;
     case PRISM_LAUNCH_PROC:
-      mount_kind (step, "proc");
+      show_proc (step);
       break;
     case PRISM_LAUNCH_PTS:
       mount_kind (step, "devpts");
@@ -484,6 +502,7 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
   struct launch_step step;
 
   umask (0);
+  root_flags = plan->flags;
   if (stays && (root = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_ROOT, errno, "/");
   for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
