@@ -18,7 +18,7 @@
 typedef struct
 {
   int socket;
-  pid_t pid;
+  pid_t pid, host;
 } Server;
 
 static GMutex lock;
@@ -68,6 +68,7 @@ start (const char *agent)
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return NULL;
   server = g_new0 (Server, 1);
+  server->host = getpid ();
   server->socket = ends[0];
   fds[2] = ends[1];
   if (prism_native_spawn (agent, TRUE, fds, &server->pid) != 0)
@@ -80,6 +81,17 @@ start (const char *agent)
     waitpid (server->pid, NULL, 0);
   g_free (server);
   return NULL;
+}
+
+/* A fork of the process that started it has its own; the thread is not there. */
+static void
+forget_parents_server (void)
+{
+  if (current == NULL || current->host == getpid ())
+    return;
+  close (current->socket);
+  g_free (current);
+  current = NULL;
 }
 
 static gboolean
@@ -122,6 +134,7 @@ prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, cons
   gboolean asked;
 
   g_mutex_lock (&lock);
+  forget_parents_server ();
   if (current == NULL)
     current = start (agent);
   asked = current != NULL && send_request (current->socket, template, plan, ends);

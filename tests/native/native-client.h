@@ -3,6 +3,7 @@
  * that what fails here fails in them. Failures abort the test. */
 #pragma once
 
+#include "prism-native-cgroup.h"
 #include "prism-native-host.h"
 #include "prism-native-launcher.h"
 #include "prism-native-plan.h"

@@ -208,6 +208,27 @@ test_refused (void)
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
 }
 
+/* Only a build that is made for the tests leaves a control out. */
+static void
+test_switches (void)
+{
+  PrismNativeAsked asked = asked_by (&user);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  struct launch_plan plan;
+  gboolean taken;
+
+  asked.off_switches = PRISM_LAUNCH_OFF_SECCOMP;
+  bytes = prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_WHOLE, &error);
+  g_assert_no_error (error);
+  taken = launch_plan_parse (&plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+#ifdef PRISM_TEST_SWITCHES
+  g_assert_true (taken);
+#else
+  g_assert_false (taken);
+#endif
+}
+
 /* Names with every byte that a path may have come through as they are. */
 static void
 test_odd_names (void)
@@ -311,6 +332,7 @@ main (int argc, char **argv)
   g_test_add_func ("/native/plan/network-only", test_network_only);
   g_test_add_func ("/native/plan/refused", test_refused);
   g_test_add_func ("/native/plan/odd-names", test_odd_names);
+  g_test_add_func ("/native/plan/switches", test_switches);
   g_test_add_func ("/native/limits/decide", test_limits);
   g_test_add_func ("/native/cgroup/text", test_cgroup_text);
   return g_test_run ();
