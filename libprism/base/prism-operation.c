@@ -79,6 +79,14 @@ typedef struct
  * is ignored with a critical; one that is dropped, or that passes its deadline,
  * fails by itself.
  *
+ * Where a method runs: compiled ones in the caller's thread, whichever it is.
+ * What is written in a script runs only in the thread it was made in: a call
+ * from another hops into the context that was current there, which has to be
+ * iterated. A synchronous caller meanwhile iterates a private context, and that
+ * is the thread's default one while the method runs; so a source that an answer
+ * waits for is attached to [func@GLib.MainContext.ref_thread_default] (as GIO's
+ * asynchronous methods do by themselves), and never to the global default.
+ *
  * Since: 1.0
  */
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (PrismOperation, prism_operation, G_TYPE_OBJECT)
@@ -703,7 +711,7 @@ hop_arrived (gpointer data)
   gboolean wanted;
 
   g_mutex_lock (&call->lock);
-  wanted = !call->settled;
+  wanted = !call->settled || (call->method->flags & PRISM_METHOD_KEEPS_WORKING) != 0;
   if (!call->cancelled)
     call->expires = call->deadline;
   g_mutex_unlock (&call->lock);

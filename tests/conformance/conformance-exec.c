@@ -210,6 +210,25 @@ test_cwd (Box *box)
   assert_refused (box, g_steal_pointer (&lost), PRISM_SANDBOX_ERROR_NOT_FOUND);
 }
 
+/* The workspace's folders come and go under the commands; one that is gone is
+ * named, and the next command is none the worse. */
+static void
+test_lost_cwd (Box *box)
+{
+  g_autofree char *workspace = prism_sandbox_dup_workspace (box->sandbox);
+  g_autofree char *sub = g_strconcat (workspace, "/sub", NULL);
+  g_autoptr (PrismCommand) command = command_shell ("rmdir ../sub; exit 3"), again = command_shell ("exit 4");
+  g_autoptr (PrismResult) made = box_sh (box, "mkdir sub"), first = NULL, after = NULL;
+
+  prism_command_set_cwd (command, sub);
+  prism_command_set_cwd (again, sub);
+  first = box_run (box, command);
+  assert_exited (first, 3);
+  assert_refused (box, g_steal_pointer (&again), PRISM_SANDBOX_ERROR_NOT_FOUND);
+  after = box_sh (box, "exit 5");
+  assert_exited (after, 5);
+}
+
 /* Arguments are never shell syntax. */
 static void
 test_arguments (Box *box)
@@ -340,6 +359,7 @@ add_exec_tests (void)
   box_add ("/exec/stdin", test_stdin);
   box_add_full ("/exec/env", prepare_env, test_env);
   box_add ("/exec/cwd", test_cwd);
+  box_add ("/exec/lost-cwd", test_lost_cwd);
   box_add ("/exec/arguments", test_arguments);
   box_add ("/exec/nothing-lost", test_nothing_lost);
   box_add ("/exec/output-signal", test_output_signal);

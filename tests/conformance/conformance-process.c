@@ -261,6 +261,35 @@ test_release (Box *box)
   g_assert_nonnull (error);
 }
 
+/* A reference that names nothing, or nothing any more, never names another. */
+static void
+test_attach (Box *box)
+{
+  g_autoptr (PrismProcess) process = start (box, command_shell ("exit 0"));
+  g_autoptr (PrismResult) result = wait_for (process);
+  g_autofree char *ended = prism_process_dup_reference (process);
+  const char *const references[] = { "", "1", "nonsense", "\n", "../../etc/passwd", ended };
+
+  assert_exited (result, 0);
+  for (gsize i = 0; i < G_N_ELEMENTS (references); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (PrismProcess) attached = NULL;
+
+      if (references[i] == NULL)
+        continue;
+      attached = prism_sandbox_attach_process (box->sandbox, references[i], NULL, &error);
+      if (references[i] == ended && attached != NULL) /* what is kept of it is its end */
+        {
+          g_autoptr (PrismResult) again = wait_for (attached);
+          assert_exited (again, 0);
+          continue;
+        }
+      g_assert_null (attached);
+      g_assert_nonnull (error);
+    }
+}
+
 static PrismCommand *
 terminal (const char *line)
 {
@@ -331,6 +360,7 @@ add_process_tests (Lacks lacks)
   box_add_full ("/process/places", prepare_one, test_places);
   box_add ("/process/close", test_close);
   box_add ("/process/release", test_release);
+  box_add ("/process/attach", test_attach);
   if ((lacks & LACKS_PTY) != 0)
     return;
   box_add ("/process/pty", test_pty);
