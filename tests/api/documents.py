@@ -82,6 +82,25 @@ def links():
                 yield f'{name}: {target}'
 
 
+def verbs():
+    """every ./dev verb that is named is there, and ./dev help names every verb"""
+    there = set(re.findall(r'^do_(\w+)\(\)', read('dev'), re.M))
+    for name in documents():
+        for verb in re.findall(r'\./dev (\w+)', read(name)):
+            if verb not in there and verb != 'VERB':
+                yield f'{name}: ./dev {verb}'
+    named = set(re.findall(r'\./dev (\w+)', subprocess.run([os.path.join(ROOT, 'dev'), 'help'], capture_output=True, text=True).stdout))
+    yield from (f'./dev help does not name {verb}' for verb in sorted(there - named - {'help'}))
+
+
+def paths():
+    """files and folders of this tree that the documents name are there"""
+    for name in documents():
+        for path in re.findall(r'`((?:agent|cli|data|docs|examples|gir|libprism|plugins|po|tests)/[\w./-]*)`', read(name)):
+            if not os.path.exists(os.path.join(ROOT, path)) and not re.search('NAME|libprism/tools/|Prism-1.gir', path):
+                yield f'{name}: {path}'
+
+
 def variables():
     """docs/environment.md lists every variable that is read"""
     listed = read('docs/environment.md')
@@ -94,4 +113,4 @@ def variables():
 
 
 if __name__ == '__main__':
-    sys.exit(run([c_programs, plugin, python_programs, links, variables]))
+    sys.exit(run([c_programs, plugin, python_programs, links, paths, verbs, variables]))
