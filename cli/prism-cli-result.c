@@ -264,6 +264,16 @@ print_verbose (const PrismCliRun *run)
                      run->close_us / 1000.0);
 }
 
+static void
+explain_export (const PrismTreeIdentity *identity, const char *path)
+{
+  g_autofree char *entries = g_strdup_printf ("%" G_GUINT64_FORMAT, prism_tree_identity_get_entries (identity));
+  g_autofree char *bytes = g_strdup_printf ("%" G_GUINT64_FORMAT, prism_tree_identity_get_bytes (identity));
+
+  prism_cli_message (_ ("exported %s: sha256 %s, %s entries, %s bytes"), path,
+                     prism_tree_identity_get_sha256 (identity), entries, bytes);
+}
+
 /* To stderr. A command that ended by itself is not commented on: what it says
  * is its own, and why it failed is not guessed at. */
 void
@@ -291,7 +301,5 @@ prism_cli_run_explain (const PrismCliRun *run, const PrismCliOptions *options)
   if (run->result != NULL && !options->quiet)
     explain_result (run, options);
   if (run->identity != NULL && !options->quiet && !options->json)
-    prism_cli_message (_ ("exported %s: sha256 %s, %" G_GUINT64_FORMAT " entries, %" G_GUINT64_FORMAT " bytes"),
-                       options->export_path, prism_tree_identity_get_sha256 (run->identity),
-                       prism_tree_identity_get_entries (run->identity), prism_tree_identity_get_bytes (run->identity));
+    explain_export (run->identity, options->export_path);
 }
