@@ -141,7 +141,8 @@ gboolean
 prism_cli_parse (
     const PrismCliCommand *command, GOptionEntry *entries, gboolean strict, int *argc, char ***argv, GError **error)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new (command->arguments);
+  g_autoptr (GOptionContext) context =
+      g_option_context_new (*command->arguments != '\0' ? _ (command->arguments) : NULL);
   g_autofree char *program = g_strdup_printf ("prism %s", command->name);
 
   g_set_prgname (program);

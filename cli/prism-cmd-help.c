@@ -8,7 +8,7 @@ print_overview (void)
 {
   gsize width = 0;
 
-  g_print ("%s\n  prism COMMAND [OPTIONS]\n\n%s\n\n%s\n", _ ("Usage:"),
+  g_print ("%s\n  %s\n\n%s\n\n%s\n", _ ("Usage:"), _ ("prism COMMAND [OPTIONS]"),
            _ ("Runs code that nobody here trusts yet, and says truthfully what contained it."), _ ("Commands:"));
   for (guint i = 0; prism_cli_commands[i].name != NULL; i++)
     width = MAX (width, strlen (prism_cli_commands[i].name));
