@@ -193,6 +193,8 @@ shows_outside (struct stage *stage, const struct attack *attack, pid_t pid, pid_
     return naive_reader_is_caught (stage);
   if (strcmp (name, "odd_files") == 0)
     return naive_reader_hangs (stage);
+  if (strcmp (name, "leave_bait") == 0)
+    return access ("/tmp/" BAIT "left-behind-by-another", F_OK) == 0;
   if (strcmp (name, "zombie_flood") == 0)
     return count_zombies () > 500;
   for (long end = milliseconds () + 3000; milliseconds () < end;)

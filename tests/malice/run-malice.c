@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -160,14 +161,47 @@ make_command (const Attack *attack)
 
 /* --- one attack ------------------------------------------------------------------ */
 
+/* Sandboxes before and beside the one that is attacked, which leave what they can:
+ * some of the same shape, as those may be made from parts that are kept ready, and
+ * one with another workspace, whose name is bait. */
+static GPtrArray *
+start_neighbours (PrismBackend *backend, const Attack *attack)
+{
+  g_autofree char *name = g_strconcat (BAIT "left-workspace-", stage.mark, NULL);
+  g_autofree char *folder = g_build_filename (stage.folder, name, NULL);
+  const char *const argv[] = { STAGE_MOUNT "/malice", "leave_bait", stage.mark, NULL };
+  GPtrArray *neighbours = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GError) error = NULL;
+  g_mkdir (folder, 0755);
+  g_autoptr (GFile) workspace = g_file_new_for_path (folder);
+  for (int i = 0; i < 6; i++)
+    {
+      g_autoptr (PrismSandboxSpec) spec = make_spec (attack);
+      if (i % 3 == 0)
+        g_object_set (spec, "workspace", workspace, "hide", NULL, "protect", NULL, NULL);
+      PrismSandbox *sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (PrismCommand) command = prism_command_new (argv);
+      g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+      g_assert_no_error (error);
+      g_ptr_array_add (neighbours, sandbox);
+      if (i < 3)
+        prism_sandbox_close (sandbox, NULL, NULL);
+    }
+  return neighbours;
+}
+
 static void
 run_attack (PrismBackend *backend, const Attack *attack)
 {
+  g_autoptr (GPtrArray) neighbours = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *wrong = NULL, *excused = NULL;
   long before_kib = peak_kib ();
   gint64 begun = g_get_monotonic_time ();
   stage_refresh (&stage, geteuid ());
+  if (strcmp (attack->name, "find_left_bait") == 0)
+    neighbours = start_neighbours (backend, attack);
   g_autoptr (PrismSandboxSpec) spec = make_spec (attack);
   g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
   if (sandbox == NULL)
@@ -190,6 +224,8 @@ run_attack (PrismBackend *backend, const Attack *attack)
   if (wrong == NULL)
     wrong = judge_sandbox (sandbox, STAGE_MOUNT "/malice");
   g_clear_error (&error);
+  for (guint i = 0; neighbours != NULL && i < neighbours->len; i++)
+    prism_sandbox_close (neighbours->pdata[i], NULL, NULL);
   start = g_get_monotonic_time ();
   if (!prism_sandbox_close (sandbox, NULL, &error) && wrong == NULL)
     wrong = g_strdup_printf ("close: %s", error->message);
