@@ -256,7 +256,9 @@ prism_agent_ask_new (PrismAgentSandbox *sandbox,
   self->answer = answer;
   self->data = g_byte_array_new ();
   self->pass_fd = -1;
-  self->most = (gsize)prism_agent_sandbox_get_limits (sandbox)->max_file_bytes;
+  self->most = type == PRISM_WIRE_LIST || type == PRISM_WIRE_PROCS
+                   ? PRISM_AGENT_MAX_ENTRIES_BYTES
+                   : (gsize)prism_agent_sandbox_get_limits (sandbox)->max_file_bytes;
   prism_agent_frame_init (&self->frame, type, 0, 0);
   return self;
 }

@@ -253,6 +253,19 @@ submit_process (PrismAgentChild *child, PrismAgentSandbox *sandbox, GError **err
   return sent;
 }
 
+/* Takes @child and, where it was not sent, @error. */
+static void
+launch (PrismAgentChild *child, gboolean sent, GError *error)
+{
+  if (!sent || !prism_agent_channel_add_job (child->channel, prism_agent_job_ref (&child->job), &error))
+    {
+      g_atomic_ref_count_inc (&child->ticket->refs);
+      prism_agent_channel_abandon (child->channel, child->ticket, 0);
+      fail_start (child, error);
+    }
+  prism_agent_job_unref (&child->job);
+}
+
 static void
 set_identity (PrismAgentChild *child, PrismAgentSandbox *sandbox)
 {
@@ -264,7 +277,8 @@ set_identity (PrismAgentChild *child, PrismAgentSandbox *sandbox)
       child->uuid[n++] = uuid[i];
   for (guint i = 0; i < sizeof hello->boot_id; i++)
     g_string_append_printf (reference, "%02x", hello->boot_id[i]);
-  g_string_append_printf (reference, ":%s:%s", child->uuid, fingerprint);
+  g_string_append_printf (reference, ":%s:%s:%" G_GINT64_FORMAT ":%s", child->uuid, fingerprint,
+                          g_get_real_time () / 1000, child->pty ? "tty" : "pipe");
   child->reference = g_string_free (reference, FALSE);
 }
 
@@ -294,20 +308,22 @@ agent_start_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
   child->keep = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   child->framed = child->framed || child->keep;
   set_identity (child, self);
-  if (!submit_process (child, self, &error)
-      || !prism_agent_channel_add_job (child->channel, prism_agent_job_ref (&child->job), &error))
-    {
-      if (child->ticket->call.id != 0)
-        {
-          g_atomic_ref_count_inc (&child->ticket->refs);
-          prism_agent_channel_abandon (child->channel, child->ticket, 0);
-        }
-      fail_start (child, error);
-    }
-  prism_agent_job_unref (&child->job);
+  launch (child, submit_process (child, self, &error), error);
 }
 
 /* --- finding --- */
+
+/* What a reference says: of which agent's life, and what must fit there. */
+typedef struct
+{
+  char uuid[33];
+  char fingerprint[65];
+  gint64 started_ms;
+  gboolean pty;
+} Wanted;
+
+/* The agent notes the start when it starts it, the reference was made just before. */
+#define START_TOLERANCE_MS 60000
 
 static void
 fail_not_found (PrismProcessOperation *operation, const char *why)
@@ -315,20 +331,104 @@ fail_not_found (PrismProcessOperation *operation, const char *why)
   prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND, why);
 }
 
-/* REFERENCE:BOOT:UUID:FINGERPRINT, and of this agent's life. */
-static char **
-parse_reference (PrismAgentSandbox *self, const char *reference)
+/* REFERENCE:BOOT:UUID:FINGERPRINT:STARTED:tty|pipe */
+static gboolean
+parse_reference (PrismAgentSandbox *self, const char *reference, Wanted *wanted)
 {
   const PrismAgentHello *hello = prism_agent_sandbox_get_hello (self);
   char boot[33] = "";
   if (!g_str_has_prefix (reference, REFERENCE ":") || strlen (reference) > 256)
-    return NULL;
+    return FALSE;
   for (guint i = 0; i < sizeof hello->boot_id; i++)
     g_snprintf (boot + 2 * i, 3, "%02x", hello->boot_id[i]);
-  g_auto (GStrv) parts = g_strsplit (reference + strlen (REFERENCE ":"), ":", 4);
-  if (g_strv_length (parts) != 3 || !g_str_equal (parts[0], boot) || strlen (parts[1]) != 32 || strlen (parts[2]) != 64)
-    return NULL;
-  return g_steal_pointer (&parts);
+  g_auto (GStrv) parts = g_strsplit (reference + strlen (REFERENCE ":"), ":", 6);
+  if (g_strv_length (parts) != 5 || !g_str_equal (parts[0], boot) || strlen (parts[1]) != 32 || strlen (parts[2]) != 64)
+    return FALSE;
+  wanted->pty = g_str_equal (parts[4], "tty");
+  if (!wanted->pty && !g_str_equal (parts[4], "pipe"))
+    return FALSE;
+  g_strlcpy (wanted->uuid, parts[1], sizeof wanted->uuid);
+  g_strlcpy (wanted->fingerprint, parts[2], sizeof wanted->fingerprint);
+  return g_ascii_string_to_signed (parts[3], 10, 0, G_MAXINT64, &wanted->started_ms, NULL);
+}
+
+/* One process of PROCS; NULL and bad where it is none. */
+static char *
+read_process (struct prism_wire_reader *r, const char **uuid, gint64 *started_ms)
+{
+  *uuid = prism_wire_str (r, 64);
+  prism_wire_take (r, 4 + 1 + 1 + 4); /* pid, state, how, code: ATTACH tells them again */
+  *started_ms = (gint64)prism_wire_u64 (r);
+  prism_wire_take (r, 4 * 8);
+  guint32 n = prism_wire_count (r);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  for (guint32 i = 0; i < n && !r->bad; i++)
+    g_ptr_array_add (argv, (gpointer)prism_wire_str (r, PRISM_WIRE_MAX_PAYLOAD));
+  g_ptr_array_add (argv, NULL);
+  if (r->bad || n == 0)
+    return r->bad ? NULL : g_strdup ("");
+  g_autoptr (PrismCommand) command = prism_command_new ((const char *const *)argv->pdata);
+  return prism_command_dup_fingerprint (command);
+}
+
+static void
+attach (PrismAgentSandbox *self, PrismProcessOperation *operation, const Wanted *wanted)
+{
+  PrismAgentAdmission *admission = prism_agent_sandbox_get_admission (self);
+  GError *error = NULL;
+  if (!prism_agent_admission_enter_process (admission, &error))
+    {
+      prism_operation_fail (PRISM_OPERATION (operation), error);
+      g_error_free (error);
+      return;
+    }
+  PrismAgentChild *child = child_new (self, operation, PRISM_WIRE_ATTACH);
+  int theirs[3] = { -1, -1, -1 };
+  g_auto (PrismAgentFrame) frame = { 0 };
+  child->admitted = child->framed = child->keep = TRUE;
+  child->pty = wanted->pty;
+  child->reference = g_strdup (prism_process_operation_get_reference (operation));
+  g_strlcpy (child->uuid, wanted->uuid, sizeof child->uuid);
+  child->ticket->call.flags = PRISM_WIRE_EXEC_STARTED | (wanted->pty ? PRISM_WIRE_EXEC_PTY : 0);
+  prism_agent_frame_init (&frame, PRISM_WIRE_ATTACH, 0, 0);
+  prism_agent_frame_put_str (&frame, wanted->uuid);
+  prism_agent_frame_put (&frame, 0, 8); /* all that the bounded logs still hold */
+  prism_agent_frame_put (&frame, 0, 8);
+  prism_agent_frame_put (&frame, PRISM_WIRE_EXEC_STARTED, 4);
+  gboolean sent = open_pipes (child, theirs, &error);
+  if (sent)
+    prism_agent_child_open_flows (child, theirs, -1);
+  launch (child, sent && prism_agent_channel_submit (child->channel, child->ticket, &frame, NULL, 0, &error), error);
+}
+
+/* Fails closed: the uuid, what was run and when must all be what the reference says. */
+static void
+answer_processes (PrismAgentAsk *ask)
+{
+  PrismProcessOperation *operation = PRISM_PROCESS_OPERATION (ask->operation);
+  struct prism_wire_reader r = prism_wire_read_from (ask->data->data, ask->data->len);
+  Wanted wanted;
+  gboolean found = FALSE, known = parse_reference (ask->sandbox, ask->path, &wanted);
+  while (known && !found && !prism_wire_done (&r))
+    {
+      const char *uuid;
+      gint64 started_ms;
+      g_autofree char *fingerprint = read_process (&r, &uuid, &started_ms);
+      if (fingerprint == NULL)
+        {
+          g_autoptr (GError) error = NULL;
+          prism_agent_channel_accuse (ask->channel, "a process that is none");
+          prism_agent_channel_get_end (ask->channel, &error);
+          prism_operation_fail (ask->operation, error);
+          return;
+        }
+      found = g_str_equal (uuid, wanted.uuid) && g_str_equal (fingerprint, wanted.fingerprint)
+              && ABS (started_ms - wanted.started_ms) <= START_TOLERANCE_MS;
+    }
+  if (found)
+    attach (ask->sandbox, operation, &wanted);
+  else
+    fail_not_found (operation, "no process that fits the reference is kept");
 }
 
 static void
@@ -336,14 +436,15 @@ agent_attach_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
 {
   PrismAgentSandbox *self = PRISM_AGENT_SANDBOX (sandbox);
   const char *reference = prism_process_operation_get_reference (operation);
+  PrismSandboxSpec *spec = prism_agent_sandbox_get_spec (self);
+  Wanted wanted;
   g_autoptr (GError) error = NULL;
   if (!prism_agent_sandbox_check_running (self, &error))
     {
       prism_operation_fail (PRISM_OPERATION (operation), error);
       return;
     }
-  g_auto (GStrv) parts = parse_reference (self, reference);
-  if (parts == NULL)
+  if (!parse_reference (self, reference, &wanted))
     {
       fail_not_found (operation, "the reference names no process of this sandbox");
       return;
@@ -351,8 +452,11 @@ agent_attach_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
   g_autoptr (PrismAgentProcess) known = prism_agent_sandbox_recall (self, reference);
   if (known != NULL)
     prism_process_operation_complete (operation, PRISM_PROCESS (known));
-  else
+  else if (prism_sandbox_spec_get_lifetime (spec) != PRISM_LIFETIME_DETACHED)
     fail_not_found (operation, "the process was released, or ended long ago");
+  else
+    prism_agent_ask_run (prism_agent_ask_new (self, PRISM_OPERATION (operation), PRISM_WIRE_PROCS, "processes",
+                                              reference, answer_processes));
 }
 
 void

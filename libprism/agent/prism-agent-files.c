@@ -201,7 +201,6 @@ agent_list_files (PrismSandbox *sandbox, PrismFileOperation *operation)
     return;
   prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);
   prism_agent_frame_put (&ask->frame, most_entries (sandbox), 4);
-  ask->most = PRISM_AGENT_MAX_ENTRIES_BYTES;
   prism_agent_ask_run (ask);
 }
 

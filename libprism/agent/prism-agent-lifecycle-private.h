@@ -14,6 +14,7 @@ typedef struct
   PrismSandboxStatus status;
   GError *failure;       /* why it failed */
   gboolean has_boundary; /* there is something for terminate to end */
+  gboolean detached;     /* it lives on when it is only dropped */
   gboolean ending;
   gboolean over;
   GError *end_error; /* terminate's */

@@ -353,7 +353,7 @@ gboolean
 prism_agent_lifecycle_dispose (PrismAgentLifecycle *self)
 {
   g_mutex_lock (&self->lock);
-  gboolean ends = self->has_boundary && claim_locked (self);
+  gboolean ends = self->has_boundary && !self->detached && claim_locked (self);
   if (ends)
     self->status = PRISM_SANDBOX_STATUS_REMOVED;
   g_mutex_unlock (&self->lock);

@@ -164,6 +164,18 @@ process_resize (PrismProcess *process, PrismControlOperation *operation)
   prism_control_operation_complete (operation);
 }
 
+/* The agent need not keep an ended process's log any longer. */
+static void
+forget_log (PrismAgentChild *child)
+{
+  PrismAgentTicket *ticket = prism_agent_ticket_new (PRISM_WIRE_RELEASE);
+  g_auto (PrismAgentFrame) frame = { 0 };
+  prism_agent_frame_init (&frame, PRISM_WIRE_RELEASE, 0, 0);
+  prism_agent_frame_put_str (&frame, child->uuid);
+  prism_agent_channel_submit (child->channel, ticket, &frame, NULL, 0, NULL);
+  prism_agent_channel_abandon (child->channel, ticket, 0);
+}
+
 static void
 process_release (PrismProcess *process, PrismControlOperation *operation)
 {
@@ -172,6 +184,11 @@ process_release (PrismProcess *process, PrismControlOperation *operation)
   g_atomic_int_set (&self->released, TRUE);
   if (sandbox != NULL)
     prism_agent_sandbox_forget (sandbox, self->child->reference);
+  g_mutex_lock (&self->child->lock);
+  gboolean logged = self->child->keep && self->child->ended;
+  g_mutex_unlock (&self->child->lock);
+  if (logged)
+    forget_log (self->child);
   prism_control_operation_complete (operation);
 }
 

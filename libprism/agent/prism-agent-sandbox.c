@@ -66,7 +66,8 @@ static void prism_agent_sandbox_init_interface (PrismSandboxInterface *iface);
  * the rest is done here.
  *
  * A subclass keeps what its `terminate` needs until finalize: a sandbox that is
- * dropped without being closed is terminated after its dispose began.
+ * dropped without being closed is terminated after its dispose began, unless its
+ * lifetime is detached: then it lives on until its wall time.
  *
  * Since: 1.0
  */
@@ -531,6 +532,7 @@ prism_agent_sandbox_constructed (GObject *object)
   prism_agent_admission_init (&priv->admission, priv->limits.max_concurrent_execs, priv->limits.max_processes,
                               priv->limits.max_commands);
   priv->lifecycle.has_boundary = priv->connection != NULL;
+  priv->lifecycle.detached = prism_sandbox_spec_get_lifetime (priv->spec) == PRISM_LIFETIME_DETACHED;
 }
 
 static void

@@ -2,6 +2,7 @@
 /* Processes that live on beside the calls, in both channel modes. */
 #include "agent-sandbox-fixture.h"
 
+#include <gio/gunixsocketaddress.h>
 #include <prism-command.h>
 #include <prism-process.h>
 #include <prism-result.h>
@@ -226,6 +227,95 @@ test_much (gconstpointer framed)
   close_it (sandbox);
 }
 
+/* --- processes that outlive their host --- */
+
+typedef struct
+{
+  char *folder;
+  GSocket *listener;
+  GPid agent;
+} Detached;
+
+static void
+detached_open (Detached *detached)
+{
+  g_autoptr (GError) error = NULL;
+  detached->folder = g_dir_make_tmp ("prism-dial-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_autofree char *path = g_build_filename (detached->folder, "socket", NULL);
+  g_autoptr (GSocketAddress) address = g_unix_socket_address_new (path);
+  detached->listener = g_socket_new (G_SOCKET_FAMILY_UNIX, G_SOCKET_TYPE_STREAM, 0, &error);
+  g_assert_no_error (error);
+  g_assert_true (g_socket_bind (detached->listener, address, FALSE, &error));
+  g_assert_true (g_socket_listen (detached->listener, &error));
+  const char *argv[] = { prism_agent_get_path (), "--dial", path, NULL };
+  g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &detached->agent, &error);
+  g_assert_no_error (error);
+}
+
+static PrismSandbox *
+detached_connect (Detached *detached, GSocket **socket)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandboxSpec) spec = bare_spec ("wall-time-ms", 60000, NULL);
+  g_object_set (spec, "lifetime", PRISM_LIFETIME_DETACHED, NULL);
+  *socket = g_socket_accept (detached->listener, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GSocketConnection) connection = g_socket_connection_factory_create_connection (*socket);
+  PrismSandbox *sandbox = g_object_new (BARE_TYPE_SANDBOX, "spec", spec, "connection", connection, "harden", FALSE,
+                                        "backend-name", "bare", "workspace", "/tmp", NULL);
+  prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (sandbox), NULL, &error);
+  g_assert_no_error (error);
+  return sandbox;
+}
+
+static void
+test_detached (void)
+{
+  g_test_summary ("A process outlives its host; another finds it by its reference, with what it said, and only it");
+  Detached detached;
+  GSocket *socket;
+  g_autoptr (GError) error = NULL;
+  detached_open (&detached);
+  PrismSandbox *first = detached_connect (&detached, &socket);
+  PrismProcess *process = start (first, "echo early; read x; echo got $x; exit 7", FALSE);
+  g_autofree char *reference = prism_process_dup_reference (process);
+  assert_line (prism_process_get_stdout_stream (process), "early");
+  /* The host goes away: nothing is said, the socket just closes. */
+  g_object_unref (process);
+  g_socket_shutdown (socket, TRUE, TRUE, NULL);
+  g_object_unref (first);
+  g_object_unref (socket);
+
+  PrismSandbox *second = detached_connect (&detached, &socket);
+  BARE_SANDBOX (second)->agent = detached.agent;
+  g_autofree char *other = g_strdup (reference);
+  char *digit = strrchr (other, ':') - 1;
+  *digit = *digit == '0' ? '1' : '0';
+  char *uuid = other + strlen ("prism-agent-process:1:") + 33;
+  *uuid = *uuid == '0' ? '1' : '0';
+  g_assert_null (prism_sandbox_attach_process (second, other, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  PrismProcess *found = prism_sandbox_attach_process (second, reference, NULL, &error);
+  g_assert_no_error (error);
+  assert_line (prism_process_get_stdout_stream (found), "early");
+  say (found, "word\n");
+  assert_line (prism_process_get_stdout_stream (found), "got word");
+  g_autoptr (PrismResult) result = wait_for (found);
+  g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, 7);
+  g_object_unref (found);
+  close_it (second);
+  g_object_unref (second);
+  g_object_unref (socket);
+  g_object_unref (detached.listener);
+  g_autofree char *path = g_build_filename (detached.folder, "socket", NULL);
+  g_unlink (path);
+  g_rmdir (detached.folder);
+  g_free (detached.folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -244,5 +334,6 @@ main (int argc, char **argv)
         g_autofree char *path = g_strdup_printf ("/agent/process/%s/%s", framed ? "framed" : "passed", tests[i].name);
         g_test_add_data_func (path, GINT_TO_POINTER (framed), tests[i].test);
       }
+  g_test_add_func ("/agent/process/detached", test_detached);
   return g_test_run ();
 }
