@@ -138,7 +138,7 @@ mark_shadowed (GPtrArray *infos)
 static GPtrArray *
 ensure_infos (PrismRegistry *self)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
+  G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
 
   if (self->infos == NULL)
     {
@@ -327,7 +327,7 @@ prism_registry_add_type (PrismRegistry *self, const char *name, GType type, int 
 static void
 remove_types (PrismRegistry *self, PrismPluginInfo *info)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
+  G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
 
   for (guint i = self->types->len; i > 0; i--)
     if (((TypeEntry *)self->types->pdata[i - 1])->info == info)
@@ -337,7 +337,7 @@ remove_types (PrismRegistry *self, PrismPluginInfo *info)
 static GType
 best_type (PrismRegistry *self, const char *name, PrismPluginInfo *only)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
+  G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
   TypeEntry *best = NULL;
 
   for (guint i = 0; i < self->types->len; i++)
