@@ -27,7 +27,8 @@ static struct
   struct termios cooked;
   struct termios raw;
   volatile sig_atomic_t active;
-  gboolean was_raw;
+  GMutex lock;      /* between the end of a session and SIGCONT's thread */
+  gboolean was_raw; /* while a session lasts */
 } terminal;
 
 typedef struct
@@ -96,7 +97,7 @@ prism_cli_terminal_size (guint *columns, guint *rows)
     }
 }
 
-static Session *volatile current; /* for the signal thread, which only compares it */
+static Session *current;
 
 static gboolean
 on_resized (gpointer data)
@@ -117,11 +118,13 @@ on_resized (gpointer data)
 static void
 on_signal (int number)
 {
-  if (number == SIGCONT && current != NULL && terminal.was_raw)
+  g_mutex_lock (&terminal.lock);
+  if (number == SIGCONT && terminal.was_raw)
     {
       terminal.active = 1;
       (void)tcsetattr (STDIN_FILENO, TCSADRAIN, &terminal.raw);
     }
+  g_mutex_unlock (&terminal.lock);
   if (number == SIGWINCH || number == SIGCONT)
     g_main_context_invoke_full (NULL, G_PRIORITY_HIGH, on_resized, NULL, NULL);
 }
@@ -367,7 +370,10 @@ prism_cli_terminal_exec (PrismSandbox *sandbox,
   make_raw ();
   session_run (self, prism_command_get_timeout_ms (command), cancellable);
   ended = session_end (self);
+  g_mutex_lock (&terminal.lock);
+  terminal.was_raw = FALSE;
   restore ();
+  g_mutex_unlock (&terminal.lock);
 
   result = g_steal_pointer (&self->result);
   if (result == NULL && self->error == NULL)
