@@ -23,6 +23,7 @@ struct _PrismAgentChannel
   gatomicrefcount refs;
   int fd;
   gboolean passes_fds;
+  gint drains; /* atomic */
   GMutex lock; /* for all that follows */
 
   PrismAgentPeer peer;

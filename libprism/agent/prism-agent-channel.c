@@ -93,6 +93,12 @@ prism_agent_channel_set_lost (PrismAgentChannel *self,
   g_mutex_unlock (&self->lock);
 }
 
+gint *
+prism_agent_channel_get_drains (PrismAgentChannel *self)
+{
+  return &self->drains;
+}
+
 void
 prism_agent_channel_lock (PrismAgentChannel *self)
 {
@@ -337,7 +343,7 @@ read_once_locked (PrismAgentChannel *self)
   const char *wrong = NULL;
   if ((message.msg_flags & MSG_CTRUNC) != 0)
     {
-      wrong = self->passes_fds ? "more descriptors than there may be" : "descriptors over a channel that takes none";
+      wrong = self->passes_fds ? "descriptors that could not be taken" : "descriptors over a channel that takes none";
       for (guint i = 0; i < n_fds; i++)
         close (fds[i]);
     }

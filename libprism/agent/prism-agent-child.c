@@ -206,9 +206,22 @@ child_new (PrismAgentSandbox *sandbox, PrismProcessOperation *operation, enum pr
 /* --- starting --- */
 
 /* The caller's ends are ours to keep; @theirs go inside, or to the flows. */
+static void
+ignore_broken_pipes (void)
+{
+  static gsize once;
+  if (!g_once_init_enter (&once))
+    return;
+  /* A process that closed its input must not end ours by SIGPIPE when the caller
+   * writes to it. GIO ignores that signal for whoever uses sockets, as we do. */
+  g_type_class_unref (g_type_class_ref (G_TYPE_SOCKET));
+  g_once_init_leave (&once, 1);
+}
+
 static gboolean
 open_pipes (PrismAgentChild *child, int *theirs, GError **error)
 {
+  ignore_broken_pipes ();
   for (guint i = 0; i < (child->pty ? 2 : 3); i++)
     {
       int ends[2];

@@ -7,10 +7,15 @@
 
 #define PIECE   (16u * 1024u)
 #define REST_US (20 * 1000) /* after a read that found all it asked for */
+/* One process inside can hold the pipes of every command that ever ran there: of
+ * more than these, the host's end is closed. */
+#define MAX_DRAINS 128
 
 typedef struct
 {
   PrismAgentJob job; /* first */
+  PrismAgentChannel *channel;
+  gint *drains; /* the channel's count; atomic */
   PrismAgentWatch watch;
   int fd;
 } Drain;
@@ -39,13 +44,24 @@ drain_free (PrismAgentJob *job)
 {
   Drain *self = (Drain *)job;
   prism_clear_fd (&self->fd);
+  g_atomic_int_add (self->drains, -1);
+  prism_agent_channel_unref (self->channel);
   g_free (self);
 }
 
 void
 prism_agent_channel_drain (PrismAgentChannel *channel, int fd)
 {
+  gint *drains = prism_agent_channel_get_drains (channel);
+  if (g_atomic_int_add (drains, 1) >= MAX_DRAINS)
+    {
+      g_atomic_int_add (drains, -1);
+      prism_clear_fd (&fd);
+      return;
+    }
   Drain *self = g_new0 (Drain, 1);
+  self->channel = prism_agent_channel_ref (channel);
+  self->drains = drains;
   prism_agent_job_init (&self->job, drain_step, drain_free);
   self->fd = fd;
   if (!prism_agent_channel_add_job (channel, &self->job, NULL))

@@ -209,6 +209,50 @@ test_many_wait (gconstpointer framed)
   close_it (sandbox);
 }
 
+/* --- the queue --- */
+
+static void
+in_turn (GObject *source, GAsyncResult *async, gpointer user_data)
+{
+  GString *order = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = prism_sandbox_exec_finish (PRISM_SANDBOX (source), async, &error);
+  g_assert_no_error (error);
+  g_autofree char *text = prism_result_dup_stdout_text (result);
+  g_string_append_c (order, text[0]);
+}
+
+static void
+test_queue (gconstpointer framed)
+{
+  g_test_summary ("One at a time means first come, first served; who waits can be cancelled and timed out");
+  g_autoptr (PrismSandboxSpec) spec = bare_spec ("max-concurrent-execs", 1, NULL);
+  g_autoptr (PrismSandbox) sandbox = bare_sandbox_new (spec, is_framed (framed));
+  g_autoptr (GString) order = g_string_new (NULL);
+  for (guint i = 0; i < 8; i++)
+    {
+      g_autoptr (PrismCommand) command = echo_command (i);
+      prism_sandbox_exec_async (sandbox, command, NULL, in_turn, order);
+    }
+  while (order->len < 8)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (order->str, ==, "01234567");
+
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (PrismCommand) holder = prism_command_new_shell ("sleep 60");
+  guint left = 1;
+  prism_sandbox_exec_async (sandbox, holder, cancellable, waited, &left);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismCommand) second = echo_command (1);
+  prism_command_set_timeout_ms (second, 100);
+  /* In the queue behind the first, whose place is taken by the time it asks. */
+  g_assert_null (prism_sandbox_exec (sandbox, second, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT);
+  g_cancellable_cancel (cancellable);
+  iterate_until (&left);
+  close_it (sandbox);
+}
+
 /* --- output of what nobody waits for --- */
 
 typedef struct
@@ -401,8 +445,8 @@ main (int argc, char **argv)
     const char *name;
     void (*test) (gconstpointer framed);
   } tests[] = {
-    { "threads", test_threads },     { "many-wait", test_many_wait }, { "async-output", test_async_output },
-    { "call-back", test_call_back }, { "flood", test_flood },
+    { "threads", test_threads }, { "many-wait", test_many_wait }, { "async-output", test_async_output },
+    { "queue", test_queue },     { "call-back", test_call_back }, { "flood", test_flood },
   };
   g_test_init (&argc, &argv, NULL);
   for (int framed = 0; framed < 2; framed++)
