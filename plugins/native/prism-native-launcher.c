@@ -28,7 +28,8 @@ struct _PrismNativeLauncher
 {
   pid_t pid;
   int pidfd, control, keeper;
-  GPtrArray *notes; /* of PrismNativeNote */
+  GPtrArray *notes;  /* of PrismNativeNote */
+  GPtrArray *groups; /* of folders that the keeper makes and removes */
   gboolean ready, running, ended, reaped;
   guint32 left, facts;
   GError *failure;
@@ -162,6 +163,7 @@ new_launcher (int ends[2], GError **error)
   self->control = control[0];
   self->keeper = keeper[0];
   self->notes = g_ptr_array_new_with_free_func (note_free);
+  self->groups = g_ptr_array_new_with_free_func (g_free);
   ends[0] = control[1];
   ends[1] = keeper[1];
   return self;
@@ -383,6 +385,30 @@ reap (PrismNativeLauncher *self)
   self->reaped = TRUE;
 }
 
+void
+prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder)
+{
+  g_ptr_array_add (self->groups, g_strdup (folder));
+}
+
+/* The keeper was killed. The kernel has killed its sandbox with it; a control group
+ * is left, and cannot be removed before the last process in it is gone. */
+static gboolean
+clean_up_for_keeper (PrismNativeLauncher *self, gint64 deadline)
+{
+  struct pollfd none = { -1, 0, 0 };
+  gboolean all = TRUE;
+
+  for (guint i = 0; i < self->groups->len; i++)
+    {
+      int status;
+      while ((status = rmdir (self->groups->pdata[i])) < 0 && errno == EBUSY && time_left (deadline) != 0)
+        poll (&none, 1, 1);
+      all = all && (status == 0 || errno == ENOENT);
+    }
+  return all;
+}
+
 gboolean
 prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error)
 {
@@ -404,13 +430,19 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
     }
   self->running = FALSE;
   reap (self);
-  if (!self->ended)
-    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
-                 "native: the keeper died; what is left of its sandbox is removed by the next reap");
-  else if (self->left > 0)
-    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED,
-                 "native: %u control groups could not be removed", self->left);
-  return self->ended && self->left == 0;
+  if (!self->ended && !clean_up_for_keeper (self, deadline))
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
+                   "native: the keeper died, and its control groups could not be removed; the next reap tries again");
+      return FALSE;
+    }
+  if (self->left > 0)
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED,
+                   "native: %u control groups could not be removed", self->left);
+      return FALSE;
+    }
+  return TRUE;
 }
 
 void
@@ -422,6 +454,7 @@ prism_native_launcher_free (PrismNativeLauncher *self)
   close_fd (&self->keeper);
   close_fd (&self->pidfd);
   g_ptr_array_unref (self->notes);
+  g_ptr_array_unref (self->groups);
   g_clear_error (&self->failure);
   g_free (self);
 }

@@ -33,6 +33,8 @@ const char *prism_native_launcher_get_note (PrismNativeLauncher *self, const cha
 GPtrArray *prism_native_launcher_get_notes (PrismNativeLauncher *self);
 /* The keeper's process; for tests and evidence. */
 GPid prism_native_launcher_get_pid (PrismNativeLauncher *self);
+/* A control group that its plan names: removed by end() if the keeper could not. */
+void prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder);
 /* Ends everything inside and waits until nothing is left; idempotent. */
 gboolean prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error);
 void prism_native_launcher_free (PrismNativeLauncher *self);

@@ -166,6 +166,8 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
 
   if (request == NULL || (launcher = start_launcher (&request->asked, deadline, cancellable, error)) == NULL)
     return NULL;
+  for (guint i = 0; i < request->limits.n_groups; i++)
+    prism_native_launcher_add_group (launcher, request->limits.groups[i].folder);
   take_notes (launcher, request->limits.evidence);
   capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (launcher),
                                                 request->limits.evidence);

@@ -282,21 +282,37 @@ kill_host (const char *self)
   return waitpid (pid, NULL, 0) == pid;
 }
 
-/* Depth below us: the keeper is 1, the agent 2, shims and commands deeper. */
+/* Pid 1 of a pid namespace of its own. */
+static gboolean
+is_agent (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/status", (int)pid), *text = NULL;
+  const char *line, *end;
+  if (!g_file_get_contents (path, &text, NULL, NULL) || (line = strstr (text, "NSpid:")) == NULL)
+    return FALSE;
+  end = strchr (line, '\n');
+  return end != NULL && end[-1] == '1' && end[-2] == '\t' && strchr (line + 7, '\t') < end;
+}
+
+/* The keeper is the agent's parent; the agent's children are shims, theirs commands. */
 static pid_t
-find_at_depth (int wanted)
+find_victim (Kill what)
 {
   g_autoptr (GArray) below = descendants ();
   for (guint i = 0; i < below->len; i++)
     {
       pid_t pid = g_array_index (below, pid_t, i), up = pid;
       int depth = 0;
-      while (up > 1 && up != getpid ())
+      while (up > 1 && up != getpid () && !is_agent (up))
         {
           up = parent_of (up);
           depth++;
         }
-      if (depth == wanted || (wanted > 3 && depth > 3))
+      if (up <= 1 || up == getpid ())
+        continue;
+      if (what == KILL_KEEPER)
+        return parent_of (up);
+      if (what == KILL_AGENT ? depth == 0 : depth >= 2)
         return pid;
     }
   return 0;
@@ -345,13 +361,12 @@ kill_inside (Kill what)
   prism_sandbox_exec_async (sandbox, command, NULL, exec_done, &done);
   for (gint64 end = g_get_monotonic_time () + g_rand_int_range (chance, 0, 5000); g_get_monotonic_time () < end;)
     g_main_context_iteration (NULL, FALSE);
-  int depth = what == KILL_KEEPER ? 1 : what == KILL_AGENT ? 2 : 4;
-  pid_t pid = find_at_depth (depth);
+  pid_t pid = find_victim (what);
   gint64 end = g_get_monotonic_time () + SETTLE_MS * 1000;
   while (pid == 0 && !done && g_get_monotonic_time () < end)
     {
       g_main_context_iteration (NULL, FALSE);
-      pid = find_at_depth (depth);
+      pid = find_victim (what);
     }
   if (pid > 1)
     kill (pid, SIGKILL);
