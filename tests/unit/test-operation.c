@@ -704,7 +704,7 @@ test_many (void)
     for (after = 0; g_dir_read_name (dir) != NULL; after++)
       ;
   }
-  g_assert_cmpuint (after, ==, before);
+  g_assert_cmpuint (after, <=, before);
   while ((operation = g_queue_pop_head (&box->held)) != NULL)
     {
       answer (operation, 9);
