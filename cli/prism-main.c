@@ -34,7 +34,10 @@ prism_cli_find_command (const char *name)
 static void
 set_up_translation (void)
 {
-  setlocale (LC_ALL, "");
+  /* Only what messages need: each further category is a file to open and map,
+   * and numbers are to be read and written as in C. */
+  setlocale (LC_CTYPE, "");
+  setlocale (LC_MESSAGES, "");
   bindtextdomain (GETTEXT_PACKAGE, PRISM_LOCALEDIR);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
