@@ -107,6 +107,41 @@ test_fork_bomb (void)
   agent_stop (&agent);
 }
 
+/* What the launcher does natively, SETUP asks for where something else made the boundary. */
+static void
+test_hardened_by_setup (void)
+{
+  Agent agent;
+  Exited exited;
+  const Setup setup = { .flags = PRISM_WIRE_SETUP_SECCOMP | PRISM_WIRE_SETUP_LANDLOCK };
+  agent_spawn_init = TRUE;
+  agent_start_with (&agent, FALSE, &setup);
+  agent_spawn_init = FALSE;
+  for (int i = 0; i < 3; i++)
+    {
+      g_autofree char *status = agent_run_command (
+          &agent, SH ("grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status; unshare -U true 2>/dev/null && echo nested"),
+          NULL, &exited);
+      g_assert_cmpstr (status, ==, "NoNewPrivs:\t1\nSeccomp:\t2\n");
+      g_autofree char *kill = agent_run_command (&agent, SH ("sleep 1000 & kill -9 $!; wait; echo ok"), NULL, &exited);
+      g_assert_nonnull (strstr (kill, "ok"));
+    }
+  /* It still makes terminals, workers and kills. */
+  g_auto (Frame) frame = FRAME_INIT;
+  agent_say_exec (&agent, 1, SH ("trap '' TERM; (setsid sleep 1000 &); sleep 1000"),
+                  &(Exec){ .flags = PRISM_WIRE_EXEC_PTY }, NULL, 0);
+  agent_expect (&agent, 1, PRISM_WIRE_STARTED, &frame);
+  agent_say_u32 (&agent, PRISM_WIRE_CANCEL, 1, 1);
+  g_assert_cmpuint (agent_expect_exited (&agent, 1).flags, ==, PRISM_WIRE_EXITED_CANCELLED);
+  WRITER (w);
+  prism_wire_put_str (&w, "");
+  prism_wire_put (&w, 0, 4);
+  prism_wire_put (&w, 10, 4);
+  agent_say_writer (&agent, PRISM_WIRE_LIST, 2, &w);
+  agent_expect (&agent, 2, PRISM_WIRE_ENTRIES, &frame);
+  agent_stop (&agent);
+}
+
 static void
 test_hang_up (void)
 {
@@ -137,6 +172,7 @@ main (int argc, char **argv)
   g_test_add_func ("/agent/init/attacks", test_attacks);
   g_test_add_func ("/agent/init/kill-all", test_kill_all);
   g_test_add_func ("/agent/init/fork-bomb", test_fork_bomb);
+  g_test_add_func ("/agent/init/hardened-by-setup", test_hardened_by_setup);
   g_test_add_func ("/agent/init/hang-up", test_hang_up);
   return g_test_run ();
 }
