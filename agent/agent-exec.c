@@ -314,7 +314,7 @@ step (struct agent_command *command)
   if (!command->started)
     started (command);
   if (state != AGENT_SHIM_STARTED && !command->main_done)
-    take_status (command, shim->status, &shim->usage);
+    take_status (command, agent_shim_status (shim), &shim->usage);
   if (state == AGENT_SHIM_DONE)
     {
       command->tree_done = true;
@@ -364,11 +364,8 @@ agent_command_shim_died (struct agent_shim *shim)
       return;
     }
   command->lost = !shim->killed;
-  if (state == AGENT_SHIM_EXITED || state == AGENT_SHIM_DONE)
-    {
-      if (!command->main_done)
-        take_status (command, shim->status, &shim->usage);
-    }
+  if (!command->main_done && shim->main != 0 && shim->ended.si_pid == shim->main)
+    take_status (command, agent_shim_status (shim), &shim->usage);
   agent_sweep_later ();
 }
 

@@ -7,6 +7,7 @@
 #include "agent.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -168,10 +169,13 @@ struct agent_shim
   /* written by the shim or the command's own first steps */
   int main;
   int stage, error;
-  int status;
+  /* Written by the kernel while it reaps: right even when the shim is killed at that moment. */
+  siginfo_t ended;
   struct rusage usage;
 };
 
+/* The wait status of the command, once `ended` is of it. */
+int agent_shim_status (const struct agent_shim *shim);
 /* An idle one, or a new one; NULL with errno. */
 struct agent_shim *agent_shim_take (void);
 void agent_shim_go (struct agent_shim *shim, struct agent_start *start);

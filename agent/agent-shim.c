@@ -212,25 +212,20 @@ command_run (void *data)
 AGENT_RAW static void
 shim_reap (struct agent_shim *shim)
 {
-  for (;;)
-    {
-      int status = 0;
-      struct rusage usage;
-      long pid = raw (SYS_wait4, -1, (long)&status, 0, (long)&usage);
+  long pid;
 
-      if (pid == -ECHILD)
-        return;
-      if (pid != shim->main)
-        continue;
-      shim->status = status;
-      shim->usage = usage;
-      while ((pid = raw (SYS_wait4, -1, 0, WNOHANG, 0)) > 0)
-        ;
-      if (pid == -ECHILD)
-        return;
-      atomic_store (&shim->state, AGENT_SHIM_EXITED);
-      tell ();
-    }
+  do
+    if (agent_sys (SYS_waitid, P_ALL, 0, (long)&shim->ended, WEXITED, (long)&shim->usage) == -ECHILD)
+      return;
+  while (shim->ended.si_pid != shim->main);
+  while ((pid = raw (SYS_wait4, -1, 0, WNOHANG, 0)) > 0)
+    ;
+  if (pid == -ECHILD)
+    return;
+  atomic_store (&shim->state, AGENT_SHIM_EXITED);
+  tell ();
+  while (raw (SYS_wait4, -1, 0, 0, 0) != -ECHILD)
+    ;
 }
 
 AGENT_RAW static void
@@ -242,6 +237,7 @@ shim_serve (struct agent_shim *shim)
 
   shim->error = 0;
   shim->main = 0;
+  shim->ended.si_pid = 0;
   pid = agent_clone (flags | (shim->start->netns ? CLONE_NEWNET : 0), top, &shim->main, command_run, shim);
   if (pid < 0)
     {
@@ -384,6 +380,12 @@ agent_shim_give_back (struct agent_shim *shim)
   atomic_store (&shim->tell, 0);
   atomic_store (&shim->state, AGENT_SHIM_IDLE);
   idle++;
+}
+
+int
+agent_shim_status (const struct agent_shim *shim)
+{
+  return shim->ended.si_code == CLD_EXITED ? (shim->ended.si_status & 255) << 8 : shim->ended.si_status & 127;
 }
 
 void
