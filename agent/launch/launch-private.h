@@ -117,7 +117,7 @@ uint32_t launch_probe (void);
  * waits for it: its descriptor, or -1 and errno. */
 struct launch_net
 {
-  char stack[8192] __attribute__ ((aligned (16)));
+  char stack[16384] __attribute__ ((aligned (16)));
   int userns; /* that is to own it; -1: the helper's own */
   bool up;
   volatile int fd, error;

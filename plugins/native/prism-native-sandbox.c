@@ -6,6 +6,7 @@
 #include <gio/gunixconnection.h>
 
 #include "prism-native-capabilities.h"
+#include "prism-native-reap.h"
 
 struct _PrismNativeSandbox
 {
@@ -15,12 +16,27 @@ struct _PrismNativeSandbox
 
 G_DEFINE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM_TYPE_AGENT_SANDBOX)
 
+/* What an earlier crash left, once in each process, and not while somebody waits for
+ * a start. */
+static void
+remove_leftovers (void)
+{
+  static gsize once;
+
+  if (g_once_init_enter (&once))
+    {
+      prism_native_leftovers_remove (prism_native_cgroup_get ());
+      g_once_init_leave (&once, 1);
+    }
+}
+
 static void
 prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *operation)
 {
   PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (base);
   g_autoptr (GError) error = NULL;
 
+  remove_leftovers ();
   if (self->launcher == NULL
       || prism_native_launcher_end (self->launcher, prism_operation_get_deadline (PRISM_OPERATION (operation)), &error))
     prism_control_operation_complete (operation);
