@@ -13,7 +13,7 @@ BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.M | re.S)
 
 
 def documents():
-    return [n for n in files('.md') if n.startswith('docs/') or '/' not in n]
+    return [n for n in files('.md') if n.startswith(('docs/', 'examples/')) or '/' not in n]
 
 
 def blocks(language):
@@ -66,6 +66,20 @@ def python_programs():
             yield from complaints(where, ['/usr/bin/python3', '-c', text], folder)
 
 
+def examples():
+    """the example says the same in C, Python and JavaScript"""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, 'run')
+        subprocess.run(['gcc', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror', '-o', program,
+                        os.path.join(ROOT, 'examples', 'run.c'), *flags(folder)], check=True)
+        for argv in ([program], ['/usr/bin/python3', f'{ROOT}/examples/run.py'], ['gjs', f'{ROOT}/examples/run.js']):
+            for command, status, said in ((['sh', '-c', 'echo hi; ! touch x 2>/dev/null; exit 3'], 0, 'hi\nexit code 3, network isolated: yes\n'),
+                                          (['no-such-command'], 1, '')):
+                done = subprocess.run([*argv, folder, '--', *command], capture_output=True, text=True, timeout=60)
+                if (done.returncode, done.stdout) != (status, said):
+                    yield f'{argv[-1]} {command[0]}: {done.returncode}: {done.stdout}{done.stderr}'
+
+
 def complaints(where, argv, folder, **environment):
     os.mkdir(os.path.join(folder, 'work'))
     done = subprocess.run(argv, cwd=os.path.join(folder, 'work'), capture_output=True, text=True, timeout=60,
@@ -113,4 +127,4 @@ def variables():
 
 
 if __name__ == '__main__':
-    sys.exit(run([c_programs, plugin, python_programs, links, paths, verbs, variables]))
+    sys.exit(run([c_programs, plugin, python_programs, examples, links, paths, verbs, variables]))
