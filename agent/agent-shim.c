@@ -309,6 +309,22 @@ shim_run (void *data)
 
 /* --- the agent's side ---------------------------------------------------------------- */
 
+static rlim_t
+wanted (uint64_t limit)
+{
+  return limit != 0 ? (rlim_t)limit : RLIM_INFINITY;
+}
+
+/* A later SETUP may ask for other limits than it was made with. */
+static bool
+fits (const struct agent_shim *shim)
+{
+  const struct place *place = (const struct place *)(const void *)shim;
+
+  return place->files.rlim_cur == wanted (agent.settings.open_files)
+         && place->data.rlim_cur == wanted (agent.settings.data_bytes);
+}
+
 static struct agent_shim *
 shim_new (void)
 {
@@ -323,10 +339,8 @@ shim_new (void)
   place = (struct place *)(void *)(region + REGION - 4 * PAGE);
   _Static_assert(sizeof *place <= 4 * PAGE, "the record has its own pages");
   place->shim.region = region;
-  place->files.rlim_cur = place->files.rlim_max =
-      agent.settings.open_files != 0 ? agent.settings.open_files : RLIM_INFINITY;
-  place->data.rlim_cur = place->data.rlim_max =
-      agent.settings.data_bytes != 0 ? agent.settings.data_bytes : RLIM_INFINITY;
+  place->files.rlim_cur = place->files.rlim_max = wanted (agent.settings.open_files);
+  place->data.rlim_cur = place->data.rlim_max = wanted (agent.settings.data_bytes);
   pid = agent_clone (CLONE_VM | CLONE_FILES | SIGCHLD, region + REGION - 4 * PAGE, NULL, shim_run, &place->shim);
   if (pid < 0)
     {
@@ -351,7 +365,7 @@ struct agent_shim *
 agent_shim_take (void)
 {
   for (struct agent_shim *shim = shims; idle > 0 && shim != NULL; shim = shim->next)
-    if (is_idle (shim))
+    if (is_idle (shim) && fits (shim))
       {
         idle--;
         return shim;
@@ -439,8 +453,8 @@ agent_shim_tend (void)
     return;
   if (shims == NULL && shim_new () != NULL)
     idle++;
-  for (struct agent_shim *shim = shims; idle > POOL_IDLE && shim != NULL; shim = shim->next)
-    if (is_idle (shim))
+  for (struct agent_shim *shim = shims; idle > 0 && shim != NULL; shim = shim->next)
+    if (is_idle (shim) && (idle > POOL_IDLE || !fits (shim)))
       {
         idle--;
         shim->killed = true;

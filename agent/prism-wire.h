@@ -164,7 +164,19 @@ enum prism_wire_error
   PRISM_WIRE_ERROR_NO_PROCESS = 14, /* EAGAIN from clone: the process limit */
 };
 
-/* File flags are PrismFileFlags. An entry: u8 type, u32 mode (07777), u64 size,
+/* Paths: absolute ones are the sandbox's own, relative ones are below the
+ * workspace. READ follows links; what changes something never follows the last
+ * component, and WRITE refuses (TYPE) what is no regular file. WRITE is seen
+ * whole or not at all: a temporary file beside it, renamed at LAST. mode 0: an
+ * existing file's, else 0644 (MKDIR 0755); set-id bits are INVALID.
+ * LIST's and SEARCH's order is that of a walk, depth first, siblings by byte
+ * value. SEARCH's DATA: for each line with a match PATH NUL LINE NUL COLUMN NUL
+ * TEXT LF, path relative to what was asked, numbers from 1, at most 1024 bytes of
+ * a line; binary files are skipped, without HIDDEN also names with a leading dot
+ * and node_modules. REMOVE's error says how many entries went before it.
+ * Output that background children write after EXITED|MORE is dropped.
+ *
+ * File flags are PrismFileFlags. An entry: u8 type, u32 mode (07777), u64 size,
  * i64 mtime in us, str name (relative to what was asked; "" for STAT), str link
  * target ("" unless a link). A process: str uuid, u32 pid, u8 state (1 running,
  * 2 ended), u8 how, i32 code, u64 started (ms since the epoch), u64 log begin and

@@ -207,7 +207,7 @@ agent_say_credit (Agent *agent, guint32 id, guint8 stream, guint32 bytes)
 typedef struct
 {
   guint32 flags, open_files, commands;
-  guint64 log_bytes, wall_ms;
+  guint64 data_bytes, log_bytes, wall_ms;
 } Setup;
 
 static inline void
@@ -221,7 +221,7 @@ agent_say_setup (Agent *agent, const Setup *setup)
   prism_wire_put_str (&w, agent->workspace);
   prism_wire_put_strv (&w, env);
   prism_wire_put (&w, setup->open_files, 4);
-  prism_wire_put (&w, 0, 8);
+  prism_wire_put (&w, setup->data_bytes, 8);
   prism_wire_put (&w, setup->log_bytes, 8);
   prism_wire_put (&w, setup->commands, 4);
   prism_wire_put (&w, setup->wall_ms, 8);

@@ -63,12 +63,12 @@ test_limits (void)
 {
   Agent agent;
   Exited exited;
-  const Setup setup = { .open_files = 77, .commands = 1 };
+  const Setup setup = { .open_files = 77, .data_bytes = 64 * 1024 * 1024, .commands = 1 };
   int ends[2];
   g_assert_no_errno (pipe2 (ends, O_CLOEXEC));
   agent_start_with (&agent, FALSE, &setup);
-  g_autofree char *files = agent_run_command (&agent, SH ("ulimit -n; ulimit -Hn"), NULL, &exited);
-  g_assert_cmpstr (files, ==, "77\n77\n");
+  g_autofree char *files = agent_run_command (&agent, SH ("ulimit -n; ulimit -Hn; ulimit -d"), NULL, &exited);
+  g_assert_cmpstr (files, ==, "77\n77\n65536\n");
 
   agent_say_exec (&agent, 1, ARGV ("cat"), &(Exec){ .flags = PRISM_WIRE_EXEC_STDIN }, (int[]){ ends[0], 2, 2 }, 3);
   agent_say_exec (&agent, 2, ARGV ("true"), NULL, (int[]){ 2, 2 }, 2);

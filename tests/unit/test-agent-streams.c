@@ -380,6 +380,7 @@ test_kept (void)
   Host host;
   g_auto (Frame) frame = FRAME_INIT;
   const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .log_bytes = 65536, .wall_ms = 60000 };
+  const Setup tighter = { .flags = PRISM_WIRE_SETUP_KEEP, .open_files = 66, .log_bytes = 65536, .wall_ms = 60000 };
   const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP | PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_STARTED, .uuid = UUID };
   guint8 boot[16];
   int out[2];
@@ -423,16 +424,19 @@ test_kept (void)
   agent_say (&host.agent, PRISM_WIRE_IN_EOF, 0, 2, NULL, 0, NULL, 0);
   g_assert_cmpint (agent_expect_exited (&host.agent, 2).code, ==, 0);
 
-  /* It has ended, its log is there until it is released. */
+  /* It has ended, its log is there until it is released. The next host may ask for other limits. */
   host_vanish (&host);
   host_listen (&host);
-  host_accept (&host, &setup);
+  host_accept (&host, &tighter);
+  Exited exited;
+  g_autofree char *files = agent_run_command (&host.agent, SH ("ulimit -n"), NULL, &exited);
+  g_assert_cmpstr (files, ==, "66\n");
   g_autofree char *ended = list_processes (&host.agent);
   g_assert_cmpstr (ended, ==, UUID " 2 1 0 0 8 sh -c echo one; read x; echo $x; exec cat\n");
   say_attach (&host.agent, 1, UUID, 4, 0, 0);
   agent_expect (&host.agent, 1, PRISM_WIRE_OUT, &frame);
   g_assert_cmpmem (frame.payload, frame.header.size, "two\n", 4);
-  Exited exited = agent_expect_exited (&host.agent, 1);
+  exited = agent_expect_exited (&host.agent, 1);
   g_assert_cmpuint (exited.out, ==, 8);
   say_release (&host.agent, 1, UUID);
   agent_expect (&host.agent, 1, PRISM_WIRE_DONE, &frame);
