@@ -28,9 +28,8 @@ end_child (PrismAgentChild *child)
   child->ended = TRUE;
   child->duration_us = g_get_monotonic_time () - child->started;
   result = prism_agent_child_dup_result (child);
-  GQueue waiting = child->waiting, killing = child->killing;
+  GQueue waiting = child->waiting;
   g_queue_init (&child->waiting);
-  g_queue_init (&child->killing);
   gboolean admitted = child->admitted;
   child->admitted = FALSE;
   g_mutex_unlock (&child->lock);
@@ -40,6 +39,17 @@ end_child (PrismAgentChild *child)
     prism_agent_admission_leave_process (prism_agent_sandbox_get_admission (sandbox));
   for (gpointer operation; (operation = g_queue_pop_head (&waiting)) != NULL; g_object_unref (operation))
     prism_wait_operation_complete (operation, result);
+}
+
+/* What it left behind is over as well: that is what a kill waits for. */
+static void
+end_tree (PrismAgentChild *child)
+{
+  g_mutex_lock (&child->lock);
+  child->gone = TRUE;
+  GQueue killing = child->killing;
+  g_queue_init (&child->killing);
+  g_mutex_unlock (&child->lock);
   for (gpointer operation; (operation = g_queue_pop_head (&killing)) != NULL; g_object_unref (operation))
     prism_control_operation_complete (operation);
 }
@@ -52,6 +62,7 @@ fail_start (PrismAgentChild *child, GError *error)
     prism_operation_fail (PRISM_OPERATION (operation), error);
   g_error_free (error);
   end_child (child);
+  end_tree (child);
 }
 
 /* --- news --- */
@@ -152,7 +163,9 @@ child_step (PrismAgentJob *job, gint64 now)
     over = TRUE;
   if ((exited || over) && !child->ended)
     take_end (child, call);
-  if (!child->ended)
+  if (over)
+    end_tree (child);
+  else
     check_kill (child, now);
   gboolean carries = child->running && prism_agent_child_carry (child, over || (exited && child->framed));
   if (!over || carries)

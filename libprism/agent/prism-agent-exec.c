@@ -147,9 +147,12 @@ take_news (PrismAgentExec *self)
     }
   if (exit.how != 0)
     {
+      if (self->exit.how == 0)
+        self->exited = self->now;
       self->exit = exit;
-      self->exited = self->now;
-      self->phase = PRISM_AGENT_EXEC_EXITED;
+      /* Told to end, it has ended when its whole tree has: with GONE, where there is one. */
+      if (!self->stopping || over)
+        self->phase = PRISM_AGENT_EXEC_EXITED;
     }
   else if (error != 0)
     fail (self, prism_agent_sandbox_dup_exec_error (self->sandbox, &ticket->call, self->command));

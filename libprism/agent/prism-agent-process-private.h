@@ -56,7 +56,8 @@ typedef struct
 
   GMutex lock; /* for what follows */
   gboolean running;
-  gboolean ended;
+  gboolean ended; /* itself */
+  gboolean gone;  /* and all that it left behind */
   gboolean admitted;
   PrismAgentExit exit;
   PrismAgentEnd end;

@@ -117,13 +117,13 @@ process_kill (PrismProcess *process, PrismControlOperation *operation)
   prism_agent_frame_init (&frame, PRISM_WIRE_CANCEL, 0, 0);
   prism_agent_frame_put (&frame, 0, 4);
   g_mutex_lock (&child->lock);
-  gboolean ended = child->ended;
-  if (!ended)
+  gboolean gone = child->gone;
+  if (!gone)
     g_queue_push_tail (&child->killing, g_object_ref (operation));
   g_mutex_unlock (&child->lock);
-  /* What it left behind as well: so also when it has ended. */
+  /* Also when it has ended: what it left behind is killed as well. */
   prism_agent_channel_send (child->channel, &frame, child->ticket);
-  if (ended)
+  if (gone)
     prism_control_operation_complete (operation);
   else
     prism_agent_channel_wake_job (child->channel, &child->job);
