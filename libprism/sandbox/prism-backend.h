@@ -9,7 +9,26 @@ G_BEGIN_DECLS
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_INTERFACE (PrismBackend, prism_backend, PRISM, BACKEND, GObject)
 
-/* Options are the implementing type's own GObject properties. */
+/**
+ * PrismBackendInterface:
+ * @get_name: the name that it has in the registry
+ * @probe: finds out what it can enforce here, by doing it; takes no longer than
+ *   the operation's deadline, and says inconclusive of what did not answer
+ * @create_sandbox: makes a running sandbox of the operation's spec, which was
+ *   checked and is frozen. Refuses what it cannot enforce, all of it in one error
+ *   and before any side effect; prism_capabilities_check_required() is the last
+ *   word before it answers. What fails leaves nothing behind
+ * @connect_sandbox: (nullable): connects to the sandbox that the operation's
+ *   reference names, after attesting that it is that one
+ * @list_sandboxes: (nullable): references of all that there are
+ * @reap: (nullable): removes what dead hosts left behind
+ *
+ * What an implementation gives. Its options are the implementing type's own
+ * GObject properties; numbers among them accept every gint64 and have their
+ * bounds attached with prism_param_spec_set_bounds().
+ *
+ * Since: 1.0
+ */
 struct _PrismBackendInterface
 {
   GTypeInterface parent_iface;

@@ -9,8 +9,20 @@ G_BEGIN_DECLS
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_INTERFACE (PrismProcess, prism_process, PRISM, PROCESS, GObject)
 
-/* Properties to override: reference, stdin-stream (GOutputStream), stdout-stream
- * and stderr-stream (GInputStream; stderr is NULL with a pty). */
+/**
+ * PrismProcessInterface:
+ * @send_signal: sends the operation's signal to the process and its group
+ * @kill: ends it and all that it started, at once
+ * @resize: (nullable): gives its terminal the operation's columns and rows
+ * @release: lets go of it without ending it
+ * @wait: answers with its result when it ended; when that is long ago, at once
+ *
+ * What an implementation gives. Properties to override: reference, stdin-stream
+ * (GOutputStream), stdout-stream and stderr-stream (GInputStream; stderr is %NULL
+ * with a terminal). The streams stay readable after its end, until they were read.
+ *
+ * Since: 1.0
+ */
 struct _PrismProcessInterface
 {
   GTypeInterface parent_iface;

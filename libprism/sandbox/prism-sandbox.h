@@ -11,9 +11,46 @@ G_BEGIN_DECLS
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_INTERFACE (PrismSandbox, prism_sandbox, PRISM, SANDBOX, GObject)
 
-/* What an implementation gives. Properties to override: id, backend-name,
- * status, workspace (path inside), capabilities, reference. A method that is
- * NULL answers NOT_SUPPORTED with the sandbox's name. */
+/**
+ * PrismSandboxInterface:
+ * @exec: runs the operation's command to its end, handing on its output with
+ *   prism_exec_operation_output_full(); answers with a result for every command
+ *   that started, else fails: NOT_FOUND, NOT_EXECUTABLE, LIMIT, STATE, LOST, and
+ *   INVALID for what prism_sandbox_spec_check_command() refuses. Cancelled or out
+ *   of time, its whole process tree is ended
+ * @start_process: starts the operation's command and answers with the process
+ * @attach_process: answers with the process that the operation's reference names,
+ *   and never with another one
+ * @read_file: path, offset, length; complete_bytes(). More than the limit
+ *   max-file-bytes is LIMIT
+ * @write_file: path, bytes, mode, flags (PARENTS); complete(). By a temporary
+ *   file and rename
+ * @list_files: path, flags (RECURSIVE, HIDDEN); complete_entries(), sorted by path
+ * @stat_file: path; complete_entry(), of a link itself
+ * @remove_file: path, flags (RECURSIVE); complete()
+ * @rename_file: path, destination, flags (OVERWRITE); complete()
+ * @make_directory: path, mode, flags (PARENTS); complete()
+ * @search: path, query, flags (IGNORE_CASE, HIDDEN), length (most matches);
+ *   complete_bytes() with lines PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF
+ * @import_tree: folder, path; tells progress, answers with the tree's identity
+ * @export_tree: path, stream; tells progress, answers with the tree's identity
+ * @set_network_policy: takes over another policy while the sandbox runs
+ * @pause: freezes every process; running becomes stopped
+ * @resume: thaws them
+ * @stop: ends every process within grace_ms (-1: the limit stop-grace-ms)
+ * @kill: ends every process at once
+ * @close: ends the sandbox and removes all of it, within the limit
+ *   cleanup-deadline-ms; called any number of times, from any state
+ *
+ * What an implementation gives. Properties to override: id, backend-name, status,
+ * workspace (path inside), capabilities, reference. Arguments were checked, paths
+ * are absolute, commands and specifications frozen; whether the sandbox is in a
+ * state that allows it is for the implementation to say (STATE, naming it). A
+ * method that is %NULL answers NOT_SUPPORTED. Messages need no backend's name in
+ * front: it is put there.
+ *
+ * Since: 1.0
+ */
 struct _PrismSandboxInterface
 {
   GTypeInterface parent_iface;
