@@ -336,6 +336,24 @@ test_pty_keys (Box *box)
   assert_exited (result, 0);
 }
 
+/* A terminal loses nothing of what ends quickly either. */
+static void
+test_pty_quick (Box *box)
+{
+  for (int i = 0; i < 50; i++)
+    {
+      g_autoptr (PrismProcess) process = start (box, terminal ("printf 0123456789; exit 3"));
+      g_autoptr (PrismCommand) command = terminal ("printf 0123456789; exit 4");
+      g_autoptr (PrismResult) result = wait_for (process), executed = box_run (box, command);
+
+      assert_exited (result, 3);
+      expect (prism_process_get_stdout_stream (process), "0123456789");
+      expect_end (prism_process_get_stdout_stream (process));
+      assert_exited (executed, 4);
+      assert_stdout (executed, "0123456789");
+    }
+}
+
 static void
 test_pty_exec (Box *box)
 {
@@ -366,4 +384,5 @@ add_process_tests (Lacks lacks)
   box_add ("/process/pty", test_pty);
   box_add ("/process/pty-keys", test_pty_keys);
   box_add ("/process/pty-exec", test_pty_exec);
+  box_add ("/process/pty-quick", test_pty_quick);
 }
