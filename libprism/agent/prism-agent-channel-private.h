@@ -166,6 +166,9 @@ void prism_agent_channel_end (PrismAgentChannel *self, PrismAgentEnd end, const 
 /* The agent broke its word in a way that only the caller can see. */
 void prism_agent_channel_accuse (PrismAgentChannel *self, const char *what);
 PrismAgentEnd prism_agent_channel_get_end (PrismAgentChannel *self, GError **error);
+/* Reads what is there when nobody else does: so that an idle sandbox's end is seen
+ * by who asks. */
+void prism_agent_channel_look (PrismAgentChannel *self);
 /* How many pipes of finished commands are still read; atomic. */
 gint *prism_agent_channel_get_drains (PrismAgentChannel *self);
 void prism_agent_channel_lock (PrismAgentChannel *self);

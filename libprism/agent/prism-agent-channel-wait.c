@@ -252,6 +252,16 @@ prism_agent_waiter_poll (PrismAgentWaiter *waiter, GPollFD *fds, guint n_fds, gi
     return;
   g_mutex_lock (&self->lock);
   prism_agent_channel_read_locked (self);
+  waiter->news = FALSE; /* whoever polls looks for news now */
+  prism_agent_channel_unlock_and_tell (self);
+}
+
+void
+prism_agent_channel_look (PrismAgentChannel *self)
+{
+  g_mutex_lock (&self->lock);
+  if (self->leader == NULL && !self->io_reads && self->end == PRISM_AGENT_END_NONE)
+    prism_agent_channel_read_locked (self);
   prism_agent_channel_unlock_and_tell (self);
 }
 

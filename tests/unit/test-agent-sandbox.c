@@ -407,6 +407,20 @@ test_lost (gconstpointer mode)
 }
 
 static void
+test_lost_while_idle (gconstpointer mode)
+{
+  g_test_summary ("An agent that dies while nothing runs is seen by who asks for the status");
+  g_autoptr (PrismSandbox) sandbox = open_it (mode, NULL);
+  g_assert_cmpint (prism_sandbox_get_status (sandbox), ==, PRISM_SANDBOX_STATUS_RUNNING);
+  kill (BARE_SANDBOX (sandbox)->agent, SIGKILL);
+  gint64 until = g_get_monotonic_time () + 5 * G_USEC_PER_SEC;
+  while (prism_sandbox_get_status (sandbox) == PRISM_SANDBOX_STATUS_RUNNING && g_get_monotonic_time () < until)
+    g_thread_yield ();
+  g_assert_cmpint (prism_sandbox_get_status (sandbox), ==, PRISM_SANDBOX_STATUS_FAILED);
+  close_it (sandbox);
+}
+
+static void
 test_wall (gconstpointer mode)
 {
   g_test_summary ("Wall time ends a running command; idle time an idle sandbox");
@@ -482,6 +496,7 @@ static const struct
   { "timeout", test_timeout },
   { "cancel", test_cancel },
   { "lost", test_lost },
+  { "lost-while-idle", test_lost_while_idle },
   { "wall", test_wall },
   { "stop", test_stop },
   { "max-commands", test_max_commands },
