@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -169,13 +170,21 @@ enter_template (void *data)
 static void
 start_from_template (int *ends)
 {
-  static char stack[16384] __attribute__ ((aligned (16)));
-  pid_t pid = clone (enter_template, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, ends);
+  /* The agent lives on it for good: as large as any, and with a page below it that
+   * nothing may touch. Pages that are not used cost nothing. */
+  const size_t size = 1024 * 1024, guard = 4096;
+  char *stack =
+      mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  pid_t pid;
 
+  if (stack == MAP_FAILED || mprotect (stack, guard, PROT_NONE) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a stack");
+  pid = clone (enter_template, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, ends);
   if (pid < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
   while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
     ;
+  munmap (stack, size); /* the inner half has its copy */
   if (template_error != 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
 }
