@@ -23,39 +23,7 @@
 
 static const struct launch_plan *the_plan;
 static int keeper_socket;
-
-/* One packet from the keeper: the mounts that only it could prepare, then the
- * descriptors that admit a process to each control group. */
-static size_t
-receive (int *fds, size_t most)
-{
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS))];
-  } control;
-  char byte;
-  struct iovec part = { &byte, 1 };
-  struct msghdr message = {
-    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-  };
-  struct cmsghdr *header;
-  ssize_t n;
-  size_t count = 0;
-
-  while ((n = recvmsg (keeper_socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-    ;
-  if (n != 1)
-    _exit (1); /* the keeper is gone; nobody is left to tell */
-  header = CMSG_FIRSTHDR (&message);
-  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-    return 0;
-  count = (header->cmsg_len - CMSG_LEN (0)) / sizeof (int);
-  if (count > most)
-    _exit (1);
-  memcpy (fds, CMSG_DATA (header), count * sizeof (int));
-  return count;
-}
+static bool begun_ahead;
 
 static void
 enter_groups (const int *entries)
@@ -75,16 +43,52 @@ enter_groups (const int *entries)
     _exit (1);
 }
 
+/* One packet from the keeper: the mounts that only it could prepare. For one that was
+ * begun ahead the plan is in it, and the two sockets come last. */
 static const int *
 shown (void)
 {
-  static int fds[PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS];
-  size_t n = receive (fds, sizeof fds / sizeof *fds);
+  static int fds[LAUNCH_MAX_FDS];
+  size_t n, extra = begun_ahead ? 2 : 0;
+  ssize_t size;
 
-  if (n != the_plan->n_shown + the_plan->n_groups)
+  do
+    {
+      n = LAUNCH_MAX_FDS;
+      size =
+          launch_receive_fds (keeper_socket, launch_plan_bytes, begun_ahead ? sizeof launch_plan_bytes : 1, fds, &n, 0);
+    }
+  while (size < 0 && errno == EINTR);
+  /* Where the keeper is gone nobody is left to tell. */
+  if (size < 1 || n < extra || (begun_ahead && !launch_take_order ((size_t)size, fds[n - 2], fds[n - 1])))
     _exit (1);
-  enter_groups (fds + the_plan->n_shown);
+  if (n - extra != the_plan->n_shown)
+    _exit (1);
   return fds;
+}
+
+/* Before anything that is not trusted runs, and before anything that may cost memory. */
+void
+launch_join_groups (void)
+{
+  static bool joined;
+  int fds[PRISM_LAUNCH_MAX_GROUPS];
+  size_t n;
+  ssize_t size;
+  char byte;
+
+  if (joined || the_plan->n_groups == 0)
+    return;
+  joined = true;
+  do
+    {
+      n = PRISM_LAUNCH_MAX_GROUPS;
+      size = launch_receive_fds (keeper_socket, &byte, 1, fds, &n, 0);
+    }
+  while (size < 0 && errno == EINTR);
+  if (size != 1 || n != the_plan->n_groups)
+    _exit (1);
+  enter_groups (fds);
 }
 
 static void
@@ -198,7 +202,7 @@ probe (void)
 }
 
 void
-launch_init (const struct launch_plan *plan, int keeper, int netns)
+launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made)
 {
   static struct launch_net net = { .userns = -1 };
   bool own_net = (plan->flags & (PRISM_LAUNCH_OFF_NETNS | PRISM_LAUNCH_MAKE_TEMPLATE)) == 0;
@@ -212,10 +216,11 @@ launch_init (const struct launch_plan *plan, int keeper, int netns)
 
   the_plan = plan;
   keeper_socket = keeper;
+  begun_ahead = made->feed >= 0;
   launch_enter_ids (plan);
   die_with_keeper ();
   net.up = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) == 0;
-  if (own_net && netns < 0 && !launch_net_begin (&net))
+  if (own_net && made->netns < 0 && !launch_net_begin (&net))
     launch_fail (PRISM_LAUNCH_STAGE_NET, errno, "clone");
   if (syscall (SYS_sethostname, plan->hostname, strlen (plan->hostname)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "sethostname");
@@ -223,12 +228,13 @@ launch_init (const struct launch_plan *plan, int keeper, int netns)
   if (plan->flags & PRISM_LAUNCH_MAKE_TEMPLATE)
     show_template ();
   if (own_net)
-    launch_net_enter (netns >= 0 ? netns : launch_net_finish (&net));
+    launch_net_enter (made->netns >= 0 ? made->netns : launch_net_finish (&net));
   if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
     {
       launch_enter_own_userns ();
       die_with_keeper ();
     }
+  launch_join_groups ();
   set_limits ();
   forbid_user_namespaces ();
   launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);

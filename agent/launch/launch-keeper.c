@@ -146,7 +146,7 @@ be_inner (const int *ends)
 {
   is_keeper = false;
   close (ends[0]);
-  launch_init (&plan, ends[1], made.netns);
+  launch_init (&plan, ends[1], &made);
 }
 
 /* In a process that shares the keeper's memory and nothing else: there is no way
@@ -260,22 +260,56 @@ forget_orphaned_segments (void)
   close (ipc);
 }
 
-/* Everything the inner half waits for, in one packet. */
+/* What the inner half waits for: what is to be shown, then its control groups. */
 static void
-release_inner (int to)
+release_inner (int to, size_t order_size)
 {
-  int fds[PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS];
-  size_t n = plan.n_shown + plan.n_groups;
-  uint8_t byte = 'g';
+  int fds[LAUNCH_MAX_FDS];
+  size_t n = plan.n_shown;
+  const char go = 'g';
 
+  launch_shown_prepare (&plan, fds);
+  if (order_size > 0)
+    {
+      fds[n++] = PRISM_LAUNCH_CONTROL_FD;
+      fds[n++] = PRISM_LAUNCH_KEEPER_FD;
+    }
+  /* An inner half that is gone has said why, or its end does. */
+  launch_send_fds (to, order_size > 0 ? (const void *)launch_plan_bytes : &go, order_size > 0 ? order_size : 1, fds, n);
+  for (size_t i = 0; i < plan.n_shown; i++)
+    close (fds[i]);
+  if (order_size > 0)
+    close (PRISM_LAUNCH_CONTROL_FD);
   if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE)) == PRISM_LAUNCH_PRIVILEGED)
     forget_orphaned_segments ();
-  launch_groups_make (&plan, fds + plan.n_shown);
-  launch_shown_prepare (&plan, fds);
-  /* An inner half that is gone has said why, or its end does. */
-  launch_send_fds (to, &byte, fds, n);
-  for (size_t i = 0; i < n; i++)
-    close (fds[i]);
+  /* Made while the inner half goes on; it waits for them before anything can run. */
+  if (plan.n_groups > 0)
+    {
+      launch_groups_make (&plan, fds);
+      launch_send_fds (to, &go, 1, fds, plan.n_groups);
+      for (size_t i = 0; i < plan.n_groups; i++)
+        close (fds[i]);
+    }
+}
+
+static void
+put_fd (int fd, int at)
+{
+  dup2 (fd, at);
+  close (fd);
+}
+
+bool
+launch_take_order (size_t size, int control, int keeper)
+{
+  /* Above the two numbers first: one may be where the other is to be. */
+  int high_control = fcntl (control, F_DUPFD_CLOEXEC, 32), high_keeper = fcntl (keeper, F_DUPFD_CLOEXEC, 32);
+
+  close (control);
+  close (keeper);
+  put_fd (high_control, PRISM_LAUNCH_CONTROL_FD);
+  put_fd (high_keeper, PRISM_LAUNCH_KEEPER_FD);
+  return launch_plan_parse (&plan, launch_plan_bytes, size);
 }
 
 static bool
@@ -287,6 +321,30 @@ inner_has_ended (int *status)
     return false;
   inner = -1;
   return true;
+}
+
+/* Begun ahead: waits for what to do. Without an order it ends as if it had not been. */
+static size_t
+await_order (int feed, const sigset_t *open_mask)
+{
+  struct pollfd fd = { feed, POLLIN, 0 };
+  ssize_t size = -1;
+  size_t n = 0;
+  int fds[2], status = 0;
+
+  while (size < 0)
+    {
+      if (told_to_stop || inner_has_ended (&status))
+        end (status, 0);
+      if (ppoll (&fd, 1, NULL, open_mask) < 0)
+        continue;
+      n = 2;
+      size = launch_receive_fds (feed, launch_plan_bytes, sizeof launch_plan_bytes, fds, &n, MSG_DONTWAIT);
+    }
+  if (size == 0 || n != 2 || !launch_take_order ((size_t)size, fds[0], fds[1]))
+    end (0, 0);
+  close (feed);
+  return (size_t)size;
 }
 
 /* The inner half's only question: to be moved into its groups from outside. */
@@ -318,7 +376,7 @@ hand_template_over (int socket)
     {
       fds[0] = open_namespace ("user");
       fds[1] = open_namespace ("mnt");
-      launch_send_fds (PRISM_LAUNCH_KEEPER_FD, &type, fds, 2);
+      launch_send_fds (PRISM_LAUNCH_KEEPER_FD, &type, 1, fds, 2);
     }
   end (0, 0);
 }
@@ -381,7 +439,7 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
   launch_probe_remember ();
   socket = start_inner ();
   watch_signals (&open_mask);
-  release_inner (socket);
+  release_inner (socket, made.feed >= 0 ? await_order (made.feed, &open_mask) : 0);
   if (plan.flags & PRISM_LAUNCH_MAKE_TEMPLATE)
     hand_template_over (socket);
   keep (socket, &open_mask);
@@ -390,7 +448,7 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
 int
 launch_main (int argc, char **argv)
 {
-  const struct launch_ready_made none = { -1, -1, -1 };
+  const struct launch_ready_made none = LAUNCH_NOTHING_MADE;
 
   is_keeper = true;
   detach ();

@@ -47,6 +47,22 @@ struct launch_plan
 bool launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size);
 bool launch_plan_next (struct prism_wire_reader *at, struct launch_step *step);
 
+/* What a sandbox may begin with; -1 where it makes its own. */
+struct launch_ready_made
+{
+  int userns, mntns; /* of the template */
+  int netns;
+  /* Begun ahead, by a plan whose beginning is expected again: the plan to carry out
+   * comes here, with the control and the keeper's socket. */
+  int feed;
+};
+
+#define LAUNCH_NOTHING_MADE                                                                                            \
+  {                                                                                                                    \
+    -1, -1, -1, -1                                                                                                     \
+  }
+#define LAUNCH_MAX_FDS (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS + 2)
+
 /* launch-report.c: what the host hears. */
 void launch_note (const char *key, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
 void launch_ready (uint32_t facts);
@@ -78,8 +94,11 @@ int launch_fs_mount (int fs, unsigned attributes);
 /* A detached tmpfs; -1 and errno. */
 int launch_tmpfs (uint64_t bytes, uint64_t inodes, unsigned mode, unsigned attributes);
 bool launch_write_file (int dir, const char *path, const char *text);
-/* One byte and at most MAX_SHOWN + MAX_GROUPS descriptors. */
-bool launch_send_fds (int to, const uint8_t *byte, const int *fds, size_t n);
+/* At most MAX_FDS descriptors beside one packet. */
+bool launch_send_fds (int to, const void *bytes, size_t size, const int *fds, size_t n);
+/* The packet's size, 0 at the end, -1 and errno; *n is how many there is room for, then
+ * how many came. */
+ssize_t launch_receive_fds (int from, void *bytes, size_t size, int *fds, size_t *n, int flags);
 
 /* launch-userns.c */
 void launch_enter_ids (const struct launch_plan *plan);
@@ -135,19 +154,16 @@ int launch_install_filter (void);
 /* launch-landlock.c, the same */
 int launch_enter_scope (void);
 
-/* What a sandbox may begin with; -1 where it makes its own. */
-struct launch_ready_made
-{
-  int userns, mntns; /* of the template */
-  int netns;
-};
-
 /* launch-keeper.c: from a plan's bytes to the sandbox's end. */
 _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
+/* Either half of one that was begun ahead: the plan that lies in the bytes now is the
+ * one to carry out, these are its sockets. */
+bool launch_take_order (size_t size, int control, int keeper);
 extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 
 /* launch-server.c: the launcher that stays. */
 _Noreturn void launch_serve (void);
 
 /* launch-init.c */
-_Noreturn void launch_init (const struct launch_plan *plan, int keeper, int netns);
+void launch_join_groups (void);
+_Noreturn void launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made);

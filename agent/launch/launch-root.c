@@ -235,6 +235,7 @@ static int
 copy_here (const struct launch_step *step)
 {
   char failed[256];
+  launch_join_groups ();
   uint64_t inodes = step->bytes / 4096 > 16384 ? step->bytes / 4096 : 16384;
   int error, from = open (step->text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   int to = launch_tmpfs (step->bytes, inodes, 0755, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NODEV);
@@ -505,17 +506,24 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
   root_flags = plan->flags;
   if (stays && (root = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_ROOT, errno, "/");
-  for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
+  for (uint32_t i = 0; i < plan->n_steps; i++)
     {
+      size_t offset = (size_t)(at.at - plan->steps.at);
+      launch_plan_next (&at, &step);
       if (is_root_step (&step) != (i == 0 && !stays))
         launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the root's own step");
       if (is_root_step (&step))
         begin_root (&step);
       else if ((step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0)
         {
-          /* Not before here: what comes now may cost memory that the groups count. */
           if (trees == NULL)
-            trees = shown ();
+            {
+              trees = shown ();
+              /* In one that was begun ahead it is another plan by now, the same up to here. */
+              at = plan->steps;
+              at.at += offset;
+              launch_plan_next (&at, &step);
+            }
           if (step.flags & PRISM_LAUNCH_BY_KEEPER)
             {
               int tree = *trees++;

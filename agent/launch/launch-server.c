@@ -26,9 +26,18 @@
 
 static uint8_t template_plan[PRISM_LAUNCH_MAX_REQUEST];
 static size_t template_size;
-static struct launch_ready_made template = { -1, -1, -1 };
+static struct launch_ready_made template = LAUNCH_NOTHING_MADE;
 static struct launch_net pool[POOL];
 static sigset_t open_mask;
+
+/* A keeper and an inner half that have begun with what the last plan began with. */
+static struct
+{
+  pid_t pid;
+  int feed;
+  size_t size;
+} spare = { -1, -1, 0 };
+static uint8_t spare_plan[PRISM_LAUNCH_MAX_REQUEST];
 
 struct request
 {
@@ -100,13 +109,22 @@ refill_pool (bool now)
 }
 
 static void
+forget_spare (void)
+{
+  close_fd (&spare.feed);
+  spare.pid = -1;
+}
+
+static void
 reap (void)
 {
   pid_t pid;
 
   while ((pid = waitpid (-1, NULL, WNOHANG)) > 0)
     for (int i = 0; i < POOL; i++)
-      if (pool[i].helper == pid)
+      if (spare.pid == pid)
+        forget_spare ();
+      else if (pool[i].helper == pid)
         {
           pool[i].helper = -1;
           if (pool[i].fd >= 0)
@@ -120,6 +138,8 @@ static void
 be_keeper (const uint8_t *plan, size_t size, int control, int keeper, const struct launch_ready_made *made)
 {
   memmove (launch_plan_bytes, plan, size);
+  if (spare.feed >= 0)
+    close (spare.feed);
   for (int i = 0; i < POOL; i++)
     close (pool[i].fd);
   if (control >= 0)
@@ -147,23 +167,11 @@ fork_keeper (const uint8_t *plan, size_t size, int control, int keeper, const st
 static void
 drop_template (void)
 {
+  forget_spare ();
   empty_pool ();
   close_fd (&template.userns);
   close_fd (&template.mntns);
   template_size = 0;
-}
-
-static void
-take_template (struct msghdr *message)
-{
-  struct cmsghdr *header = CMSG_FIRSTHDR (message);
-  int fds[2];
-
-  if (header == NULL || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN (sizeof fds))
-    return;
-  memcpy (fds, CMSG_DATA (header), sizeof fds);
-  template.userns = lift (fds[0]);
-  template.mntns = lift (fds[1]);
 }
 
 /* What the maker says goes to whoever asked, but for the template itself. */
@@ -171,33 +179,29 @@ static void
 listen_to_maker (int from, int asker)
 {
   uint8_t bytes[PRISM_LAUNCH_MAX_MESSAGE];
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * 2)];
-  } control;
 
   for (;;)
     {
       struct pollfd fd = { from, POLLIN, 0 };
-      struct iovec part = { bytes, sizeof bytes };
-      struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-      };
-      ssize_t n;
-      if (poll (&fd, 1, TEMPLATE_MS) <= 0 || (n = recvmsg (from, &message, MSG_CMSG_CLOEXEC)) <= 0)
+      int fds[2];
+      size_t n = 2;
+      ssize_t size;
+      if (poll (&fd, 1, TEMPLATE_MS) <= 0 || (size = launch_receive_fds (from, bytes, sizeof bytes, fds, &n, 0)) <= 0)
         return;
-      if (bytes[0] == PRISM_LAUNCH_TEMPLATE)
-        take_template (&message);
+      if (bytes[0] == PRISM_LAUNCH_TEMPLATE && n == 2)
+        {
+          template.userns = lift (fds[0]);
+          template.mntns = lift (fds[1]);
+        }
       else if (bytes[0] == PRISM_LAUNCH_FAILED)
-        (void)!send (asker, bytes, (size_t)n, MSG_NOSIGNAL);
+        (void)!send (asker, bytes, (size_t)size, MSG_NOSIGNAL);
     }
 }
 
 static bool
 make_template (const uint8_t *plan, size_t size, int asker)
 {
-  const struct launch_ready_made none = { -1, -1, -1 };
+  const struct launch_ready_made none = LAUNCH_NOTHING_MADE;
   int ends[2];
   pid_t pid;
 
@@ -218,6 +222,90 @@ make_template (const uint8_t *plan, size_t size, int asker)
   return true;
 }
 
+/* --- one ahead -------------------------------------------------------------------- */
+
+/* The steps that are carried out before anything of the plan's own is needed. */
+static size_t
+beginning_of (const struct launch_plan *plan)
+{
+  struct prism_wire_reader at = plan->steps;
+  struct launch_step step;
+
+  for (uint32_t i = 0; i < plan->n_steps; i++)
+    {
+      size_t size = (size_t)(at.at - plan->steps.at);
+      launch_plan_next (&at, &step);
+      if (step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY))
+        return size;
+    }
+  return 0; /* nothing of the host is shown: not one to prepare */
+}
+
+static bool
+begins_alike (const struct launch_plan *a, const struct launch_plan *b)
+{
+  size_t size = beginning_of (a);
+
+  return size > 0 && size == beginning_of (b) && memcmp (a->steps.at, b->steps.at, size) == 0 && a->flags == b->flags
+         && a->uid == b->uid && a->gid == b->gid && strcmp (a->hostname, b->hostname) == 0;
+}
+
+static void
+be_spare (const struct launch_ready_made *made)
+{
+  /* This launcher's own socket is not the keeper's; there is none yet. */
+  dup2 (0, PRISM_LAUNCH_KEEPER_FD);
+  dup2 (0, PRISM_LAUNCH_CONTROL_FD);
+  /* Its own end of the socket on which it waits must not be what keeps it waiting. */
+  close (spare.feed);
+  memcpy (launch_plan_bytes, spare_plan, spare.size);
+  for (int i = 0; i < POOL; i++)
+    close (pool[i].fd);
+  signal (SIGCHLD, SIG_DFL);
+  sigprocmask (SIG_SETMASK, &open_mask, NULL);
+  launch_keep (spare.size, made);
+}
+
+/* True while one is missing. */
+static bool
+prepare_spare (bool now)
+{
+  struct launch_ready_made made = template;
+  int ends[2];
+
+  if (spare.pid > 0 || spare.size == 0 || template.userns < 0)
+    return false;
+  if (!now || (made.netns = take_from_pool ()) < 0)
+    return true;
+  if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0)
+    {
+      spare.feed = lift (ends[0]);
+      made.feed = lift (ends[1]);
+      spare.pid = (pid_t)syscall (SYS_clone, SIGCHLD, 0, 0, 0, 0);
+      if (spare.pid == 0)
+        be_spare (&made);
+      close (made.feed);
+      if (spare.pid < 0)
+        forget_spare ();
+    }
+  close (made.netns);
+  return false;
+}
+
+static bool
+use_spare (const struct launch_plan *plan, const uint8_t *bytes, const struct request *request)
+{
+  static struct launch_plan prepared;
+  const int fds[2] = { request->control, request->keeper };
+  bool used = spare.pid > 0 && launch_plan_parse (&prepared, spare_plan, spare.size) && begins_alike (&prepared, plan)
+              && launch_send_fds (spare.feed, bytes, request->plan_size, fds, 2);
+
+  forget_spare ();
+  memcpy (spare_plan, bytes, request->plan_size);
+  spare.size = beginning_of (plan) > 0 ? request->plan_size : 0;
+  return used;
+}
+
 /* --- requests ------------------------------------------------------------------- */
 
 static void
@@ -231,25 +319,15 @@ handle (const struct request *request, const uint8_t *bytes)
       && !make_template (bytes, request->template_size, request->keeper))
     return;
   if (launch_plan_parse (&plan, use, request->plan_size))
-    launch_shown_warm (&plan);
+    {
+      if (use_spare (&plan, use, request))
+        return;
+      launch_shown_warm (&plan);
+    }
   made = template;
   made.netns = take_from_pool ();
   fork_keeper (use, request->plan_size, request->control, request->keeper, &made);
   close_fd (&made.netns);
-}
-
-static bool
-take_fds (struct msghdr *message, struct request *request)
-{
-  struct cmsghdr *header = CMSG_FIRSTHDR (message);
-  int fds[2];
-
-  if (header == NULL || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN (sizeof fds))
-    return false;
-  memcpy (fds, CMSG_DATA (header), sizeof fds);
-  request->control = lift (fds[0]);
-  request->keeper = lift (fds[1]);
-  return true;
 }
 
 /* False at the end of the stream. */
@@ -257,24 +335,19 @@ static bool
 receive (int flags)
 {
   static uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * 2)];
-  } control;
-  struct iovec part = { bytes, sizeof bytes };
-  struct msghdr message = {
-    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-  };
   struct prism_wire_reader r;
   struct request request;
-  ssize_t n = recvmsg (PRISM_LAUNCH_KEEPER_FD, &message, MSG_CMSG_CLOEXEC | flags);
+  int fds[2];
+  size_t n = 2;
+  ssize_t size = launch_receive_fds (PRISM_LAUNCH_KEEPER_FD, bytes, sizeof bytes, fds, &n, flags);
 
-  if (n <= 0)
-    return n < 0 && (errno == EINTR || errno == EAGAIN) && flags == 0;
-  if (!take_fds (&message, &request))
+  if (size <= 0)
+    return size < 0 && (errno == EINTR || errno == EAGAIN) && flags == 0;
+  if (n != 2)
     return true;
-  r = prism_wire_read_from (bytes, (size_t)n);
+  request.control = lift (fds[0]);
+  request.keeper = lift (fds[1]);
+  r = prism_wire_read_from (bytes, (size_t)size);
   request.template_size = prism_wire_u32 (&r);
   if (!r.bad && request.template_size <= (size_t)(r.end - r.at))
     {
@@ -311,7 +384,8 @@ launch_serve (void)
   sigaction (SIGCHLD, &action, NULL);
   for (;;)
     {
-      bool missing = refill_pool (waited > 0);
+      /* The spare takes a moment of the CPUs that the last one still needs. */
+      bool missing = refill_pool (true) | prepare_spare (waited > 0);
       int ms = missing && waited < IDLE_MS ? REFILL_MS : IDLE_MS;
       const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
       int n = ppoll (&fd, 1, &timeout, &open_mask);

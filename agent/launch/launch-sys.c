@@ -131,15 +131,17 @@ launch_write_file (int dir, const char *path, const char *text)
   return n == (ssize_t)strlen (text);
 }
 
-bool
-launch_send_fds (int to, const uint8_t *byte, const int *fds, size_t n)
+union control
 {
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS))];
-  } control = { 0 };
-  struct iovec part = { (void *)byte, 1 };
+  struct cmsghdr header;
+  char bytes[CMSG_SPACE (sizeof (int) * LAUNCH_MAX_FDS)];
+};
+
+bool
+launch_send_fds (int to, const void *bytes, size_t size, const int *fds, size_t n)
+{
+  union control control = { 0 };
+  struct iovec part = { (void *)bytes, size };
   struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
   if (n > 0)
@@ -151,5 +153,37 @@ launch_send_fds (int to, const uint8_t *byte, const int *fds, size_t n)
       control.header.cmsg_len = CMSG_LEN (sizeof (int) * n);
       memcpy (CMSG_DATA (&control.header), fds, sizeof (int) * n);
     }
-  return sendmsg (to, &message, MSG_NOSIGNAL) == 1;
+  return sendmsg (to, &message, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+ssize_t
+launch_receive_fds (int from, void *bytes, size_t size, int *fds, size_t *n, int flags)
+{
+  union control control;
+  struct iovec part = { bytes, size };
+  struct msghdr message = {
+    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  struct cmsghdr *header;
+  size_t room = *n;
+  ssize_t got = recvmsg (from, &message, MSG_CMSG_CLOEXEC | flags);
+
+  *n = 0;
+  if (got <= 0)
+    return got;
+  header = CMSG_FIRSTHDR (&message);
+  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+    return got;
+  *n = (header->cmsg_len - CMSG_LEN (0)) / sizeof (int);
+  for (size_t i = 0; i < *n; i++)
+    {
+      int fd;
+      memcpy (&fd, CMSG_DATA (header) + i * sizeof fd, sizeof fd);
+      if (i < room)
+        fds[i] = fd;
+      else
+        close (fd);
+    }
+  *n = *n < room ? *n : room;
+  return got;
 }
