@@ -313,6 +313,15 @@ namespace_depth (pid_t pid, pid_t *inner)
   return depth;
 }
 
+/* Whether it has a host to speak to: a sandbox that was only begun ahead has none.
+ * Whoever may not look there has none of those. */
+static gboolean
+has_host (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/fd/4", (int)pid), *target = g_file_read_link (path, NULL);
+  return target == NULL || g_str_has_prefix (target, "socket:");
+}
+
 /* The agent is pid 1 of a pid namespace below ours; the keeper is its parent; the
  * launcher, where one serves many sandboxes, is the keeper's parent. */
 static pid_t
@@ -322,7 +331,7 @@ find_agent (void)
   for (guint i = 0; i < below->len; i++)
     {
       pid_t pid = g_array_index (below, pid_t, i), inner = 0;
-      if (parent_of (pid) != getpid () && namespace_depth (pid, &inner) == 2 && inner == 1)
+      if (parent_of (pid) != getpid () && namespace_depth (pid, &inner) == 2 && inner == 1 && has_host (pid))
         return pid;
     }
   return 0;
