@@ -122,7 +122,9 @@ prism_native_spawn (const char *agent, gboolean many, const int fds[3], pid_t *p
   posix_spawn_file_actions_init (&actions);
   posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2 (&actions, 0, 1);
+#ifndef __SANITIZE_ADDRESS__ /* a sanitizer's report has to be seen */
   posix_spawn_file_actions_adddup2 (&actions, 0, 2);
+#endif
   for (int i = 0; i < 3; i++)
     if (high[i] >= 0)
       posix_spawn_file_actions_adddup2 (&actions, high[i], PRISM_LAUNCH_PLAN_FD + i);

@@ -10,12 +10,6 @@ from base import DEADLINE, PRISM
 import taptest
 
 
-# A shell that starts this in the background has these ignored, and prism would keep to that.
-for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-    if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, signal.SIG_DFL)
-
-
 class Signals(base.Case):
     def start(self, script, *options, **more):
         process = subprocess.Popen([PRISM, 'run', *options, '--', 'sh', '-c', script], cwd=self.folder,
