@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -108,7 +109,12 @@ take_end (PrismAgentChild *child, const PrismAgentCall *call)
   if (child->ended)
     return;
   if (call->exit.how != 0)
-    child->exit = call->exit;
+    {
+      g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&child->sandbox);
+      child->exit = call->exit;
+      if (sandbox != NULL && call->exit.how == PRISM_WIRE_HOW_SIGNAL && call->exit.code == SIGKILL)
+        child->limit = prism_agent_sandbox_find_limit (sandbox);
+    }
   else if (call->error != 0)
     {
       g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&child->sandbox);

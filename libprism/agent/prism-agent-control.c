@@ -112,6 +112,13 @@ prism_agent_pause_init_interface (PrismSandboxInterface *iface)
   iface->resume = agent_resume;
 }
 
+const char *
+prism_agent_sandbox_find_limit (PrismAgentSandbox *self)
+{
+  PrismAgentSandboxClass *klass = PRISM_AGENT_SANDBOX_GET_CLASS (self);
+  return klass->find_limit != NULL ? klass->find_limit (self) : NULL;
+}
+
 /* --- the listener --- */
 
 /* It comes from inside: anything but a listening TCP socket on 127.0.0.1:@port is

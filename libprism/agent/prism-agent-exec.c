@@ -293,6 +293,8 @@ dup_result (PrismAgentExec *self)
       bytes[i] = prism_agent_capture_take (capture);
     }
   int term_signal = self->exit.how == PRISM_WIRE_HOW_SIGNAL ? self->exit.code : SIGKILL;
+  if (outcome == PRISM_OUTCOME_SIGNALLED && term_signal == SIGKILL)
+    limit = prism_agent_sandbox_find_limit (self->sandbox);
   PrismResult *result = g_object_new (
       PRISM_TYPE_RESULT, "outcome", outcome, "exit-code", outcome == PRISM_OUTCOME_EXITED ? self->exit.code : -1,
       "term-signal", outcome == PRISM_OUTCOME_SIGNALLED ? term_signal : 0, "stdout-bytes", bytes[0], "stderr-bytes",

@@ -62,6 +62,7 @@ typedef struct
   PrismAgentExit exit;
   PrismAgentEnd end;
   gint64 duration_us;
+  const char *limit; /* that ended it by SIGKILL; NULL = none did */
   GQueue waiting; /* PrismWaitOperation */
   GQueue killing; /* PrismControlOperation */
 } PrismAgentChild;

@@ -69,6 +69,8 @@ prism_agent_child_dup_result (PrismAgentChild *child)
   else if (child->exit.how == PRISM_WIRE_HOW_SIGNAL || (flags & PRISM_WIRE_EXITED_SHIM) != 0)
     outcome = PRISM_OUTCOME_SIGNALLED;
   int term_signal = child->exit.how == PRISM_WIRE_HOW_SIGNAL ? child->exit.code : SIGKILL;
+  if (outcome == PRISM_OUTCOME_SIGNALLED && term_signal == SIGKILL)
+    limit = child->limit;
   return g_object_new (PRISM_TYPE_RESULT, "outcome", outcome, "exit-code",
                        outcome == PRISM_OUTCOME_EXITED ? child->exit.code : -1, "term-signal",
                        outcome == PRISM_OUTCOME_SIGNALLED ? term_signal : 0, "stdout-bytes", none, "stderr-bytes", none,

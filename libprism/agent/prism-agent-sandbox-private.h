@@ -49,6 +49,9 @@ prism_agent_sandbox_dup_error (PrismAgentSandbox *self, const PrismAgentCall *ca
 /* The same of a command that did not start. */
 GError *prism_agent_sandbox_dup_exec_error (PrismAgentSandbox *self, const PrismAgentCall *call, PrismCommand *command);
 
+/* The limit by which the boundary ended a process with SIGKILL, or NULL. */
+const char *prism_agent_sandbox_find_limit (PrismAgentSandbox *self);
+
 void prism_agent_exec (PrismSandbox *sandbox, PrismExecOperation *operation);
 void prism_agent_processes_init_interface (PrismSandboxInterface *iface);
 void prism_agent_pause_init_interface (PrismSandboxInterface *iface);

@@ -17,6 +17,8 @@ G_DECLARE_DERIVABLE_TYPE (PrismAgentSandbox, prism_agent_sandbox, PRISM, AGENT_S
  *   the caller's; must not depend on a main loop of the application's.
  * @pause: (nullable): freezes every process inside
  * @resume: (nullable): thaws them
+ * @find_limit: (nullable): which limit ended a process by SIGKILL just now, by its
+ *   name, or %NULL when none did; asked in any thread
  *
  * The base of every backend that gets prism-agent running inside a boundary.
  * A subclass hands over a connected stream and says how to end it; exec,
@@ -31,6 +33,7 @@ struct _PrismAgentSandboxClass
   void (*terminate) (PrismAgentSandbox *self, PrismControlOperation *operation);
   void (*pause)     (PrismAgentSandbox *self, PrismControlOperation *operation);
   void (*resume)    (PrismAgentSandbox *self, PrismControlOperation *operation);
+  const char *(*find_limit) (PrismAgentSandbox *self);
 
   /*< private >*/
   gpointer padding[8];

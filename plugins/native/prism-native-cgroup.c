@@ -176,3 +176,29 @@ prism_native_cgroup_get (void)
   static GOnce once = G_ONCE_INIT;
   return g_once (&once, look_up, NULL);
 }
+
+gint64
+prism_native_cgroup_parse_memory_kills (const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", 0);
+
+  for (gsize i = 0; lines[i] != NULL; i++)
+    if (g_str_has_prefix (lines[i], "oom_kill "))
+      return g_ascii_strtoll (lines[i] + strlen ("oom_kill "), NULL, 10);
+  return -1;
+}
+
+gint64
+prism_native_cgroup_count_memory_kills (const char *folder)
+{
+  static const char *const files[] = { "memory.events", "memory.oom_control" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *path = g_build_filename (folder, files[i], NULL);
+      g_autofree char *text = NULL;
+      if (g_file_get_contents (path, &text, NULL, NULL))
+        return prism_native_cgroup_parse_memory_kills (text);
+    }
+  return -1;
+}

@@ -30,4 +30,11 @@ const char *prism_native_controller_get_name (PrismNativeController controller);
 char *
 prism_native_cgroup_find_own (const char *mountinfo, const char *cgroup, const char *controller, char **mount_point);
 
+/* How many processes the kernel killed in the group in @folder for its memory; -1 where
+ * that is not told (another controller's group). */
+gint64 prism_native_cgroup_count_memory_kills (const char *folder);
+/* Pure: the value of "oom_kill" in the text of memory.events (v2) or
+ * memory.oom_control (v1); -1 when it has none. */
+gint64 prism_native_cgroup_parse_memory_kills (const char *text);
+
 G_END_DECLS

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "prism-launch.h"
+#include "prism-native-cgroup.h"
 #include "prism-native-failure.h"
 #include "prism-native-server.h"
 
@@ -391,6 +392,16 @@ void
 prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder)
 {
   g_ptr_array_add (self->groups, g_strdup (folder));
+}
+
+gint64
+prism_native_launcher_count_memory_kills (PrismNativeLauncher *self)
+{
+  gint64 kills = 0;
+
+  for (guint i = 0; i < self->groups->len; i++)
+    kills += MAX (prism_native_cgroup_count_memory_kills (self->groups->pdata[i]), 0);
+  return kills;
 }
 
 /* The keeper was killed. The kernel has killed its sandbox with it; a control group

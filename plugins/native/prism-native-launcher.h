@@ -35,6 +35,8 @@ GPtrArray *prism_native_launcher_get_notes (PrismNativeLauncher *self);
 GPid prism_native_launcher_get_pid (PrismNativeLauncher *self);
 /* A control group that its plan names: removed by end() if the keeper could not. */
 void prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder);
+/* Processes that the kernel killed for their memory, in all its groups. */
+gint64 prism_native_launcher_count_memory_kills (PrismNativeLauncher *self);
 /* Ends everything inside and waits until nothing is left; idempotent. */
 gboolean prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error);
 void prism_native_launcher_free (PrismNativeLauncher *self);

@@ -12,6 +12,8 @@ struct _PrismNativeSandbox
 {
   PrismAgentSandbox parent_instance;
   PrismNativeLauncher *launcher;
+  GMutex lock; /* for memory_kills */
+  gint64 memory_kills;
 };
 
 G_DEFINE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM_TYPE_AGENT_SANDBOX)
@@ -44,12 +46,28 @@ prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *
     prism_operation_fail (PRISM_OPERATION (operation), error);
 }
 
+/* Which of two commands that were killed at once it was cannot be told: either is
+ * named while the count has grown. */
+static const char *
+prism_native_sandbox_find_limit (PrismAgentSandbox *base)
+{
+  PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (base);
+  gint64 kills = prism_native_launcher_count_memory_kills (self->launcher);
+
+  g_mutex_lock (&self->lock);
+  gboolean grown = kills > self->memory_kills;
+  self->memory_kills = MAX (kills, self->memory_kills);
+  g_mutex_unlock (&self->lock);
+  return grown ? "memory-bytes" : NULL;
+}
+
 static void
 prism_native_sandbox_finalize (GObject *object)
 {
   PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (object);
 
   g_clear_pointer (&self->launcher, prism_native_launcher_free);
+  g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (prism_native_sandbox_parent_class)->finalize (object);
 }
 
@@ -58,11 +76,13 @@ prism_native_sandbox_class_init (PrismNativeSandboxClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = prism_native_sandbox_finalize;
   PRISM_AGENT_SANDBOX_CLASS (klass)->terminate = prism_native_sandbox_terminate;
+  PRISM_AGENT_SANDBOX_CLASS (klass)->find_limit = prism_native_sandbox_find_limit;
 }
 
 static void
 prism_native_sandbox_init (PrismNativeSandbox *self)
 {
+  g_mutex_init (&self->lock);
 }
 
 static GIOStream *

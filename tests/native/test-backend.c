@@ -219,6 +219,32 @@ test_limits (Fixture *f, gconstpointer data)
 }
 
 static void
+test_memory_is_named (Fixture *f, gconstpointer data)
+{
+  g_test_summary ("A command that the kernel killed for its memory says which limit that was");
+  g_autoptr (GError) error = NULL;
+  g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "memory-bytes", 128 << 20, &error));
+  g_autoptr (PrismSandbox) sandbox = create (f);
+  const char *const argv[] = { "python3", "-c", "b = b'x' * (400 << 20)", NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  /* Without control groups each process has its own bound, and sees its allocation fail. */
+  if (geteuid () == 0)
+    {
+      g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_SIGNALLED);
+      g_assert_cmpstr (prism_result_get_limit (result), ==, "memory-bytes");
+    }
+  else
+    g_assert_cmpint (prism_result_get_exit_code (result), ==, 1);
+  g_autoptr (PrismCommand) killed = prism_command_new_shell ("kill -9 $$");
+  g_autoptr (PrismResult) plain = prism_sandbox_exec (sandbox, killed, NULL, &error);
+  g_assert_cmpint (prism_result_get_outcome (plain), ==, PRISM_OUTCOME_SIGNALLED);
+  g_assert_null (prism_result_get_limit (plain));
+  close_sandbox (sandbox);
+}
+
+static void
 test_unenforceable (Fixture *f, gconstpointer data)
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (f->spec);
@@ -294,6 +320,7 @@ main (int argc, char **argv)
   add_test ("/native/backend/netns-command", test_netns_command);
   add_test ("/native/backend/framed", test_framed);
   add_test ("/native/backend/limits", test_limits);
+  add_test ("/native/backend/memory-is-named", test_memory_is_named);
   add_test ("/native/backend/unenforceable", test_unenforceable);
   add_test ("/native/backend/copy", test_copy);
   add_test ("/native/backend/missing", test_missing);
