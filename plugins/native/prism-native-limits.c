@@ -113,6 +113,17 @@ decide_cpu (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, gint64 mil
   return TRUE;
 }
 
+/* A default is reported; what the caller set is an offender. */
+static void
+cannot_hold (PrismNativeLimits *self, PrismLimits *limits, const char *limit, const char *why, GString *offenders)
+{
+  g_autofree char *text = g_strconcat ("not enforced: ", why, NULL);
+
+  say (self, limit, text);
+  if (prism_limits_is_set (limits, limit))
+    g_string_append_printf (offenders, "%s%s (%s)", offenders->len > 0 ? ", " : "", limit, why);
+}
+
 gboolean
 prism_native_limits_decide (PrismNativeLimits *self,
                             PrismLimits *limits,
@@ -121,6 +132,8 @@ prism_native_limits_decide (PrismNativeLimits *self,
                             const char *id,
                             GError **error)
 {
+  g_autoptr (GString) offenders = g_string_new (NULL);
+
   memset (self, 0, sizeof *self);
   self->texts = g_string_chunk_new (512);
   self->evidence = g_variant_dict_new (NULL);
@@ -129,18 +142,14 @@ prism_native_limits_decide (PrismNativeLimits *self,
   say (self, "tmp-bytes", "size of one tmpfs, which /tmp, /run, /dev/shm and home share");
   say (self, "max-fds", "RLIMIT_NOFILE");
   if (!decide_cpu (self, cgroup, prism_limits_get (limits, "cpu-millis"), n_cpus, id))
-    {
-      if (prism_limits_is_set (limits, "cpu-millis"))
-        {
-          g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
-                       "native: these limits cannot be enforced here: cpu-millis (%s); leave them out, or run as root",
-                       cgroup->why_not);
-          return FALSE;
-        }
-      g_autofree char *text = g_strconcat ("not enforced: ", cgroup->why_not, NULL);
-      say (self, "cpu-millis", text);
-    }
-  return TRUE;
+    cannot_hold (self, limits, "cpu-millis", cgroup->why_not, offenders);
+  cannot_hold (self, limits, "download-bytes", "there is no downloads folder here", offenders);
+  if (offenders->len == 0)
+    return TRUE;
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+               "native: these limits cannot be enforced here: %s; leave them out, or use what can enforce them",
+               offenders->str);
+  return FALSE;
 }
 
 void

@@ -231,6 +231,10 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
       || !take_hidden (self, prism_sandbox_spec_get_hide (spec), error)
       || !take_protected (self, prism_sandbox_spec_get_protect (spec), error))
     return FALSE;
+  g_variant_dict_insert (self->limits.evidence, "workspace-bytes", "s",
+                         asked->workspace.path != NULL && asked->workspace_mode != PRISM_WORKSPACE_MODE_COPY
+                             ? "for a disposable workspace; this one is the host's folder"
+                             : "size of a tmpfs");
   asked->mounts = (const PrismNativeShown *)(gpointer)self->mounts->data;
   asked->n_mounts = self->mounts->len;
   asked->hide = (const PrismNativePath *)(gpointer)self->hide->data;
