@@ -48,7 +48,8 @@ test_first_come (Box *box)
     if (lines[i][0] == 's')
       {
         int number = lines[i][1] - '0';
-        g_assert_cmpint (ABS (number - (int)started), <=, 1); /* the two of a pair may cross */
+        /* Nobody gets ahead of more than the one that runs beside it; that one may be slow to say so. */
+        g_assert_cmpint (number - (int)started, <=, 1);
         started++;
         at_once++;
         most = MAX (most, at_once);
