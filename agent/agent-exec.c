@@ -200,16 +200,14 @@ go (struct agent_command *command)
 }
 
 static void
-started (struct agent_command *command)
+started (struct agent_command *command, pid_t pid)
 {
   uint8_t payload[4];
   struct prism_wire_writer w = prism_wire_write_to (payload, sizeof payload);
 
   command->started = true;
-  command->main = command->shim->main;
+  command->main = pid;
   close_given (command);
-  free (command->block);
-  command->block = NULL;
   if (command->tells)
     {
       int master = command->pty && !command->framed ? command->master : -1;
@@ -221,7 +219,7 @@ started (struct agent_command *command)
   for (int number = 1; command->signals != 0; number++, command->signals >>= 1)
     if (command->signals & 1)
       kill (-command->main, number);
-  if (command->cancelled && command->kill_at != 0)
+  if (command->cancelled && command->kill_at != 0 && command->shim != NULL)
     agent_tree_signal (command->shim->pid, SIGTERM, 0);
 }
 
@@ -312,7 +310,11 @@ step (struct agent_command *command)
       return;
     }
   if (!command->started)
-    started (command);
+    {
+      started (command, shim->main);
+      free (command->block);
+      command->block = NULL;
+    }
   if (state != AGENT_SHIM_STARTED && !command->main_done)
     take_status (command, agent_shim_status (shim), &shim->usage);
   if (state == AGENT_SHIM_DONE)
@@ -342,7 +344,6 @@ agent_command_shim_died (struct agent_shim *shim)
   if (command == NULL)
     return;
   command->shim = NULL;
-  command->main = shim->main;
   if (command->over)
     return;
   if (state == AGENT_SHIM_FAILED)
@@ -363,7 +364,19 @@ agent_command_shim_died (struct agent_shim *shim)
       go (command);
       return;
     }
+  if (shim->main == 0)
+    {
+      agent_send_error (command->id, PRISM_WIRE_ERROR_FAILED, 0, "its supervisor was killed %u times before it began",
+                        TRIES);
+      command->keep = false;
+      end (command);
+      return;
+    }
   command->lost = !shim->killed;
+  /* Whether it had begun is not known; that it is spoken of as begun is the wire's order. Its
+   * strings stay until it is swept: it may stand before its exec. */
+  if (!command->started)
+    started (command, shim->main);
   if (!command->main_done && shim->main != 0 && shim->ended.si_pid == shim->main)
     take_status (command, agent_shim_status (shim), &shim->usage);
   agent_sweep_later ();

@@ -341,6 +341,15 @@ test_shim_killed (void)
       g_assert_cmpuint (exited.flags, ==, PRISM_WIRE_EXITED_SHIM);
       assert_all_closed (out[0]);
     }
+  /* Whenever it happens, what is told keeps its order. */
+  for (guint i = 0; i < 100; i++)
+    {
+      g_auto (Frame) frame = FRAME_INIT;
+      guint32 flags = PRISM_WIRE_EXEC_FRAMED | (i & 1 ? PRISM_WIRE_EXEC_PTY : PRISM_WIRE_EXEC_STARTED);
+      agent_say_exec (&agent, i + 100, SH ("kill -9 $PPID"), &(Exec){ .flags = flags }, NULL, 0);
+      agent_expect (&agent, i + 100, PRISM_WIRE_STARTED, &frame);
+      agent_expect_exited (&agent, i + 100);
+    }
   close (other[1]);
   g_assert_cmpint (agent_expect_exited (&agent, 9999).code, ==, 0);
   agent_stop (&agent);
