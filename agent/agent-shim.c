@@ -25,6 +25,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #define POOL_IDLE 4u /* idle shims kept */
@@ -208,6 +209,18 @@ command_run (void *data)
   fail (shim, AGENT_STAGE_EXEC, search_exec (shim, start));
 }
 
+/* A child may have asked for its parent to trace it (PTRACE_TRACEME). Its stops
+ * are told to a waiter who never asked for stops, and are no end: it goes on as if
+ * nobody traced it. */
+AGENT_RAW static void
+let_go (const siginfo_t *told)
+{
+  int number = told->si_status == SIGTRAP ? 0 : told->si_status;
+
+  if (told->si_code > CLD_DUMPED && raw (SYS_ptrace, PTRACE_DETACH, told->si_pid, 0, number) < 0)
+    raw (SYS_kill, told->si_pid, SIGKILL, 0, 0);
+}
+
 /* Reaps until nothing is left; the command itself is `main`. */
 AGENT_RAW static void
 shim_reap (struct agent_shim *shim)
@@ -215,9 +228,12 @@ shim_reap (struct agent_shim *shim)
   long pid;
 
   do
-    if (agent_sys (SYS_waitid, P_ALL, 0, (long)&shim->ended, WEXITED, (long)&shim->usage) == -ECHILD)
-      return;
-  while (shim->ended.si_pid != shim->main);
+    {
+      if (agent_sys (SYS_waitid, P_ALL, 0, (long)&shim->ended, WEXITED, (long)&shim->usage) == -ECHILD)
+        return;
+      let_go (&shim->ended);
+    }
+  while (shim->ended.si_pid != shim->main || shim->ended.si_code > CLD_DUMPED);
   while ((pid = raw (SYS_wait4, -1, 0, WNOHANG, 0)) > 0)
     ;
   if (pid == -ECHILD)
