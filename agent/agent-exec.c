@@ -377,7 +377,7 @@ agent_command_shim_died (struct agent_shim *shim)
    * strings stay until it is swept: it may stand before its exec. */
   if (!command->started)
     started (command, shim->main);
-  if (!command->main_done && shim->main != 0 && shim->ended.si_pid == shim->main)
+  if (!command->main_done && shim->main != 0 && shim->ended.si_pid == shim->main && shim->ended.si_code <= CLD_DUMPED)
     take_status (command, agent_shim_status (shim), &shim->usage);
   agent_sweep_later ();
 }

@@ -225,7 +225,8 @@ let_go (const siginfo_t *told)
 AGENT_RAW static void
 shim_reap (struct agent_shim *shim)
 {
-  long pid;
+  siginfo_t told;
+  long result;
 
   do
     {
@@ -234,14 +235,19 @@ shim_reap (struct agent_shim *shim)
       let_go (&shim->ended);
     }
   while (shim->ended.si_pid != shim->main || shim->ended.si_code > CLD_DUMPED);
-  while ((pid = raw (SYS_wait4, -1, 0, WNOHANG, 0)) > 0)
-    ;
-  if (pid == -ECHILD)
+  do
+    {
+      told.si_pid = told.si_code = 0;
+      result = agent_sys (SYS_waitid, P_ALL, 0, (long)&told, WEXITED | WNOHANG, 0);
+      let_go (&told);
+    }
+  while (result == 0 && told.si_pid != 0);
+  if (result == -ECHILD)
     return;
   atomic_store (&shim->state, AGENT_SHIM_EXITED);
   tell ();
-  while (raw (SYS_wait4, -1, 0, 0, 0) != -ECHILD)
-    ;
+  while (agent_sys (SYS_waitid, P_ALL, 0, (long)&told, WEXITED, 0) != -ECHILD)
+    let_go (&told);
 }
 
 AGENT_RAW static void
