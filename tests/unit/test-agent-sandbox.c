@@ -3,6 +3,8 @@
  * both channel modes and nothing around it. */
 #include "agent-sandbox-fixture.h"
 
+#include <gio/gunixinputstream.h>
+#include <gio/gunixoutputstream.h>
 #include <prism-command.h>
 #include <prism-result.h>
 #include <prism-sandbox-error.h>
@@ -476,6 +478,32 @@ test_max_commands (gconstpointer mode)
   close_it (sandbox);
 }
 
+static void
+test_any_stream (void)
+{
+  g_test_summary ("A stream that is no socket carries the frames as well, and ends with the sandbox");
+  int ends[2];
+  g_autoptr (GError) error = NULL;
+  g_assert_no_errno (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
+  g_autoptr (GInputStream) input = g_unix_input_stream_new (dup (ends[0]), TRUE);
+  g_autoptr (GOutputStream) output = g_unix_output_stream_new (ends[0], TRUE);
+  g_autoptr (GIOStream) stream = g_simple_io_stream_new (input, output);
+  g_autoptr (PrismSandbox) sandbox = g_object_new (BARE_TYPE_SANDBOX, "connection", stream, "harden", FALSE,
+                                                   "backend-name", "bare", "workspace", "/tmp", NULL);
+  g_autofree char *fd = g_strdup_printf ("%d", ends[1]);
+  const char *argv[] = { prism_agent_get_path (), "--serve", fd, "--framed", NULL };
+  g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN, bare_leave_open,
+                 GINT_TO_POINTER (ends[1]), &BARE_SANDBOX (sandbox)->agent, &error);
+  g_assert_no_error (error);
+  close (ends[1]);
+  prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (sandbox), NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (PrismResult) result = run (sandbox, "head -c 1000000 /dev/zero; exit 5");
+  assert_exit (result, 5);
+  g_assert_cmpuint (prism_result_get_stdout_total (result), ==, 1000000);
+  close_it (sandbox);
+}
+
 typedef void (*Test) (gconstpointer mode);
 
 static const struct
@@ -514,5 +542,6 @@ main (int argc, char **argv)
             g_strdup_printf ("/agent/sandbox/%s/%s", modes[m].framed ? "framed" : "passed", tests[i].name);
         g_test_add_data_func (path, &modes[m], tests[i].test);
       }
+  g_test_add_func ("/agent/sandbox/any-stream", test_any_stream);
   return g_test_run ();
 }
