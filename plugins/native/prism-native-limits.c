@@ -41,12 +41,22 @@ say (PrismNativeLimits *self, const char *limit, const char *evidence)
 }
 
 static void
-decide_memory (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, gint64 bytes, const char *id)
+decide_memory (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismLimits *limits, const char *id)
 {
+  gint64 bytes = prism_limits_get (limits, "memory-bytes");
   g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT, bytes);
 
   if (cgroup->parents[PRISM_NATIVE_CONTROLLER_MEMORY] == NULL)
     {
+      /* RLIMIT_DATA counts what is only reserved too, and so ends every program built with
+       * AddressSanitizer: a default is not worth that. */
+      if (!prism_limits_is_set (limits, "memory-bytes"))
+        {
+          say (self, "memory-bytes",
+               "not enforced: no control group can be made here, and RLIMIT_DATA, which would hold each process on its "
+               "own, is used only for a limit that was asked for");
+          return;
+        }
       self->data_bytes = bytes;
       say (self, "memory-bytes", "RLIMIT_DATA, for each process on its own: no control group can be made");
       return;
@@ -137,7 +147,7 @@ prism_native_limits_decide (PrismNativeLimits *self,
   memset (self, 0, sizeof *self);
   self->texts = g_string_chunk_new (512);
   self->evidence = g_variant_dict_new (NULL);
-  decide_memory (self, cgroup, prism_limits_get (limits, "memory-bytes"), id);
+  decide_memory (self, cgroup, limits, id);
   decide_processes (self, cgroup, prism_limits_get (limits, "max-pids"), id);
   say (self, "tmp-bytes", "size of one tmpfs, which /tmp, /run, /dev/shm and home share");
   say (self, "max-fds", "RLIMIT_NOFILE");
