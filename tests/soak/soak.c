@@ -85,6 +85,14 @@ count_entries (const char *path, const char *prefix)
   return n;
 }
 
+/* Others' sandboxes may live on this machine; what is left over has nobody in it. */
+static gboolean
+is_empty_cgroup (const char *path)
+{
+  g_autofree char *file = g_build_filename (path, "cgroup.procs", NULL), *text = NULL;
+  return g_file_get_contents (file, &text, NULL, NULL) && text[0] == '\0';
+}
+
 static void
 count_cgroups (const char *path, int depth, guint *n)
 {
@@ -94,7 +102,8 @@ count_cgroups (const char *path, int depth, guint *n)
       if (e->d_type != DT_DIR || e->d_name[0] == '.')
         continue;
       g_autofree char *sub = g_build_filename (path, e->d_name, NULL);
-      *n += strstr (e->d_name, "prism") != NULL || strstr (path, "prism") != NULL;
+      if (strstr (e->d_name, "prism") != NULL || strstr (path, "prism") != NULL)
+        *n += is_empty_cgroup (sub);
       if (depth > 0)
         count_cgroups (sub, depth - 1, n);
     }
@@ -133,7 +142,7 @@ take_census (void)
   count_cgroups ("/sys/fs/cgroup", 4, &c.cgroups);
   c.runtime = count_entries (runtime, "") + count_entries ("/run/prism", "");
   c.temporary = count_entries (g_get_tmp_dir (), "prism");
-  c.abstract = count_lines ("/proc/net/unix", "prism");
+  c.abstract = count_lines ("/proc/net/unix", "libprism");
   c.descriptors = count_entries ("/proc/self/fd", "");
   c.threads = count_entries ("/proc/self/task", "");
   return c;
