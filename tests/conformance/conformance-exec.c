@@ -121,7 +121,10 @@ test_output_limit (Box *box)
       g_assert_cmpstr (prism_result_get_limit (result), ==, "max-output-bytes");
       g_assert_cmpint (prism_result_get_exit_code (result), ==, -1);
       g_assert_cmpuint (total, >=, 200000);
-      g_assert_cmpuint (total, <, 200000 + 8 * 1024 * 1024);
+      /* What was written until the end came is counted and not kept; how much that is says only how busy the machine
+       * was. */
+      g_assert_cmpuint (g_bytes_get_size (prism_result_get_stdout (result)), <=, 200000);
+      g_assert_cmpuint (g_bytes_get_size (prism_result_get_stderr (result)), <=, 200000);
     }
 }
 

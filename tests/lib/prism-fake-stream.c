@@ -32,7 +32,8 @@ handled (gpointer data)
 static void
 keep (FakeStream *stream, GBytes *bytes)
 {
-  gsize most = (gsize)prism_command_get_max_output_bytes (stream->run->command);
+  gint64 whole = prism_limits_get (prism_sandbox_spec_get_limits (stream->run->sandbox->spec), "max-output-bytes");
+  gsize most = (gsize)MIN (prism_command_get_max_output_bytes (stream->run->command), whole);
   gsize size, room = most > stream->kept->len ? most - stream->kept->len : 0;
   const guint8 *data = g_bytes_get_data (bytes, &size);
 
