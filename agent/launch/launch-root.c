@@ -110,33 +110,58 @@ open_ruled (const char *target)
   return fd;
 }
 
-/* A mount point for `source`: there already, or made where that is allowed. */
+/* The folder for the target's last component, made with its parents where that is
+ * ours; -1 with errno, and ENOENT where it is somebody else's. */
 static int
-open_mount_point (const struct launch_step *step, bool folder)
+make_parent (const char *target, const char **leaf)
 {
+  const char *slash = strrchr (target, '/');
   char parent[PRISM_WIRE_MAX_PATH + 1];
-  const char *leaf = strrchr (step->target, '/');
-  int at, fd = launch_openat2 (root, step->target, O_PATH | O_NOFOLLOW, 0);
+  int at;
 
-  if (fd >= 0 || errno != ENOENT || (step->flags & PRISM_LAUNCH_PARENTS) == 0)
-    goto out;
-  if (folder)
-    {
-      fd = make_folders (step->target);
-      goto out;
-    }
-  snprintf (parent, sizeof parent, "%.*s", leaf != NULL ? (int)(leaf - step->target) : 0, step->target);
+  snprintf (parent, sizeof parent, "%.*s", slash != NULL ? (int)(slash - target) : 0, target);
+  *leaf = slash != NULL ? slash + 1 : target;
   at = make_folders (parent);
-  leaf = leaf != NULL ? leaf + 1 : step->target;
-  errno = at >= 0 && !is_own (at) ? ENOENT : errno;
-  if (at >= 0 && is_own (at) && (fd = openat (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444)) >= 0)
+  if (at >= 0 && !is_own (at))
+    {
+      close (at);
+      errno = ENOENT;
+      return -1;
+    }
+  return at;
+}
+
+static int
+make_target (const char *target, bool folder)
+{
+  const char *leaf;
+  int at, fd, error;
+
+  if (folder)
+    return make_folders (target);
+  at = make_parent (target, &leaf);
+  if (at < 0)
+    return -1;
+  fd = openat (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+  if (fd >= 0)
     {
       close (fd);
       fd = launch_openat2 (at, leaf, O_PATH | O_NOFOLLOW, 0);
     }
-  if (at >= 0)
-    close (at);
-out:
+  error = errno;
+  close (at);
+  errno = error;
+  return fd;
+}
+
+/* A mount point for `source`: there already, or made where that is allowed. */
+static int
+open_mount_point (const struct launch_step *step, bool folder)
+{
+  int fd = launch_openat2 (root, step->target, O_PATH | O_NOFOLLOW, 0);
+
+  if (fd < 0 && errno == ENOENT && (step->flags & PRISM_LAUNCH_PARENTS) != 0)
+    fd = make_target (step->target, folder);
   if (fd < 0)
     launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
   return fd;
@@ -202,14 +227,10 @@ make_file (const struct launch_step *step)
 static void
 make_link (const struct launch_step *step)
 {
-  const char *leaf = strrchr (step->target, '/');
-  char parent[PRISM_WIRE_MAX_PATH + 1];
-  int at;
+  const char *leaf;
+  int at = make_parent (step->target, &leaf);
 
-  snprintf (parent, sizeof parent, "%.*s", leaf != NULL ? (int)(leaf - step->target) : 0, step->target);
-  leaf = leaf != NULL ? leaf + 1 : step->target;
-  at = make_folders (parent);
-  if (at < 0 || !is_own (at) || symlinkat (step->text, at, leaf) < 0)
+  if (at < 0 || symlinkat (step->text, at, leaf) < 0)
     {
       if ((step->flags & PRISM_LAUNCH_OPTIONAL) == 0)
         launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
