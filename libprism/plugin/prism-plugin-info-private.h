@@ -18,7 +18,5 @@ void             prism_plugin_info_take_error  (PrismPluginInfo      *self,
                                                 GError               *error);
 const PrismPluginManifest *
                  prism_plugin_info_get_parsed  (PrismPluginInfo      *self);
-gboolean         prism_plugin_info_offers      (PrismPluginInfo      *self,
-                                                const char           *backend);
 
 G_END_DECLS

@@ -36,6 +36,7 @@ enum
   PROP_MANIFEST,
   PROP_MODULE,
   PROP_BACKENDS,
+  PROP_EGRESS_PROXIES,
   PROP_STATE,
   N_PROPS
 };
@@ -95,12 +96,6 @@ const PrismPluginManifest *
 prism_plugin_info_get_parsed (PrismPluginInfo *self)
 {
   return self->manifest;
-}
-
-gboolean
-prism_plugin_info_offers (PrismPluginInfo *self, const char *backend)
-{
-  return self->manifest != NULL && g_strv_contains ((const char *const *)self->manifest->backends, backend);
 }
 
 /**
@@ -239,6 +234,26 @@ prism_plugin_info_get_backends (PrismPluginInfo *self)
 }
 
 /**
+ * prism_plugin_info_get_egress_proxies:
+ * @self: a plug-in
+ *
+ * The names of the egress proxies that its manifest says it provides.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the names
+ *
+ * Since: 1.0
+ */
+const char *const *
+prism_plugin_info_get_egress_proxies (PrismPluginInfo *self)
+{
+  static const char *const none[] = { NULL };
+
+  g_return_val_if_fail (PRISM_IS_PLUGIN_INFO (self), none);
+
+  return self->manifest != NULL ? (const char *const *)self->manifest->egress_proxies : none;
+}
+
+/**
  * prism_plugin_info_get_state:
  * @self: a plug-in
  *
@@ -303,6 +318,9 @@ prism_plugin_info_get_property (GObject *object, guint id, GValue *value, GParam
     case PROP_BACKENDS:
       g_value_set_boxed (value, prism_plugin_info_get_backends (self));
       break;
+    case PROP_EGRESS_PROXIES:
+      g_value_set_boxed (value, prism_plugin_info_get_egress_proxies (self));
+      break;
     case PROP_STATE:
       g_value_set_enum (value, prism_plugin_info_get_state (self));
       break;
@@ -348,6 +366,8 @@ prism_plugin_info_class_init (PrismPluginInfoClass *klass)
         g_param_spec_string (strings[i].name, NULL, NULL, NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_BACKENDS] =
       g_param_spec_boxed ("backends", NULL, NULL, G_TYPE_STRV, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  properties[PROP_EGRESS_PROXIES] =
+      g_param_spec_boxed ("egress-proxies", NULL, NULL, G_TYPE_STRV, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, PRISM_TYPE_PLUGIN_STATE, PRISM_PLUGIN_STATE_FOUND,
                                               G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPS, properties);

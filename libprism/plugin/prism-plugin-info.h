@@ -23,9 +23,11 @@ PRISM_AVAILABLE_IN_1_0
 const char         *prism_plugin_info_get_manifest    (PrismPluginInfo *self);
 PRISM_AVAILABLE_IN_1_0
 const char         *prism_plugin_info_get_module      (PrismPluginInfo *self);
-/* Names of the backends (and later proxies) that its manifest says it provides. */
+/* Names of what its manifest says it provides. */
 PRISM_AVAILABLE_IN_1_0
 const char * const *prism_plugin_info_get_backends    (PrismPluginInfo *self);
+PRISM_AVAILABLE_IN_1_0
+const char * const *prism_plugin_info_get_egress_proxies (PrismPluginInfo *self);
 PRISM_AVAILABLE_IN_1_0
 PrismPluginState    prism_plugin_info_get_state       (PrismPluginInfo *self);
 PRISM_AVAILABLE_IN_1_0

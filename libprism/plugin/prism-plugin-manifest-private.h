@@ -16,6 +16,7 @@ typedef struct
   char *licence;
   char *description;
   char **backends;
+  char **egress_proxies;
 } PrismPluginManifest;
 
 PrismPluginManifest *prism_plugin_manifest_parse     (const char           *data,

@@ -22,10 +22,10 @@
 
 #include <string.h>
 
-#define GROUP        "Plugin"
-#define MAX_VALUE    1024
-#define MAX_NAME     64
-#define MAX_BACKENDS 32
+#define GROUP     "Plugin"
+#define MAX_VALUE 1024
+#define MAX_NAME  64
+#define MAX_NAMES 32
 
 void
 prism_plugin_manifest_free (PrismPluginManifest *self)
@@ -37,6 +37,7 @@ prism_plugin_manifest_free (PrismPluginManifest *self)
   g_free (self->licence);
   g_free (self->description);
   g_strfreev (self->backends);
+  g_strfreev (self->egress_proxies);
   g_free (self);
 }
 
@@ -128,9 +129,9 @@ get_names (GKeyFile *keyfile, const char *key, GError **error)
 
   if (names == NULL)
     return g_new0 (char *, 1);
-  if (length > MAX_BACKENDS)
+  if (length > MAX_NAMES)
     {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST, "%s= names more than %d", key, MAX_BACKENDS);
+      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST, "%s= names more than %d", key, MAX_NAMES);
       return NULL;
     }
   for (gsize i = 0; i < length; i++)
@@ -210,7 +211,8 @@ prism_plugin_manifest_parse (const char *data, gsize length, GError **error)
       || (self->version = get_value (keyfile, "Version", TRUE, error)) == NULL
       || (self->licence = get_value (keyfile, "Licence", TRUE, error)) == NULL
       || (self->description = get_value (keyfile, "Description", FALSE, error)) == NULL || !check_names (self, error)
-      || (self->backends = get_names (keyfile, "Backends", error)) == NULL)
+      || (self->backends = get_names (keyfile, "Backends", error)) == NULL
+      || (self->egress_proxies = get_names (keyfile, "EgressProxies", error)) == NULL)
     return NULL;
 
   return g_steal_pointer (&self);

@@ -9,8 +9,10 @@
  */
 #include "prism-registry.h"
 
+#include "prism-egress-default-private.h"
 #include "prism-plugin-module-private.h"
 #include "prism-plugin-scan-private.h"
+#include "prism-registry-kind-private.h"
 
 #include <string.h>
 
@@ -39,6 +41,7 @@ struct _PrismRegistry
 
 typedef struct
 {
+  const PrismRegistryKind *kind;
   char *name;
   GType type;
   int priority;
@@ -74,6 +77,13 @@ type_entry_free (TypeEntry *entry)
   g_free (entry);
 }
 
+/* For whatever needs the process's own proxy. */
+static PrismEgressProxy *
+make_egress_proxy (GError **error)
+{
+  return prism_registry_create_egress_proxy (prism_registry_get_default (), NULL, error);
+}
+
 /**
  * prism_registry_get_default:
  *
@@ -91,7 +101,10 @@ prism_registry_get_default (void)
   static PrismRegistry *instance;
 
   if (g_once_init_enter (&instance))
-    g_once_init_leave (&instance, prism_registry_new (NULL));
+    {
+      prism_egress_default_set_factory (make_egress_proxy);
+      g_once_init_leave (&instance, prism_registry_new (NULL));
+    }
 
   return instance;
 }
@@ -153,81 +166,6 @@ ensure_infos (PrismRegistry *self)
   return self->infos;
 }
 
-static gboolean
-check_interface_properties (GObjectClass *klass, GError **error)
-{
-  gpointer iface = g_type_default_interface_ref (PRISM_TYPE_BACKEND);
-  guint n = 0;
-  g_autofree GParamSpec **pspecs = g_object_interface_list_properties (iface, &n);
-  gboolean good = TRUE;
-
-  for (guint i = 0; i < n && good; i++)
-    {
-      GParamSpec *own = g_object_class_find_property (klass, pspecs[i]->name);
-
-      good = own != NULL && !G_TYPE_IS_INTERFACE (own->owner_type);
-      if (!good)
-        g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-                     "the type %s does not override the property “%s” of PrismBackend", G_OBJECT_CLASS_NAME (klass),
-                     pspecs[i]->name);
-    }
-  g_type_default_interface_unref (iface);
-
-  return good;
-}
-
-static gboolean
-check_methods (GObjectClass *klass, GError **error)
-{
-  PrismBackendInterface *iface = g_type_interface_peek (klass, PRISM_TYPE_BACKEND);
-  const char *missing = NULL;
-
-  if (iface->get_name == NULL)
-    missing = "get_name";
-  else if (iface->probe == NULL)
-    missing = "probe";
-  else if (iface->create_sandbox == NULL)
-    missing = "create_sandbox";
-  if (missing == NULL)
-    return TRUE;
-
-  g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-               "the type %s does not implement %s(), which every backend has to", G_OBJECT_CLASS_NAME (klass), missing);
-  return FALSE;
-}
-
-static gboolean
-check_type (GType type, GError **error)
-{
-  gpointer klass;
-  gboolean good;
-
-  if (type == G_TYPE_INVALID || type == G_TYPE_NONE || g_type_name (type) == NULL)
-    {
-      g_set_error_literal (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-                           "the type could not be registered with GObject: most often because another plug-in or the "
-                           "program has a type of the same name; type names carry their plug-in's name");
-      return FALSE;
-    }
-  if (!G_TYPE_IS_OBJECT (type) || !g_type_is_a (type, PRISM_TYPE_BACKEND))
-    {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-                   "the type %s does not implement the interface PrismBackend", g_type_name (type));
-      return FALSE;
-    }
-  if (G_TYPE_IS_ABSTRACT (type))
-    {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE, "the type %s is abstract", g_type_name (type));
-      return FALSE;
-    }
-
-  klass = g_type_class_ref (type);
-  good = check_methods (klass, error) && check_interface_properties (klass, error);
-  g_type_class_unref (klass);
-
-  return good;
-}
-
 static TypeEntry *
 find_entry (PrismRegistry *self, const char *name, GType type)
 {
@@ -242,38 +180,51 @@ find_entry (PrismRegistry *self, const char *name, GType type)
   return NULL;
 }
 
+/* NULL: anything of that kind. */
+static gboolean
+offers (PrismPluginInfo *info, const PrismRegistryKind *kind, const char *name)
+{
+  const char *const *offered = kind->get_offered (info);
+
+  return name != NULL ? g_strv_contains (offered, name) : offered[0] != NULL;
+}
+
 static gboolean
 add_type (PrismRegistry *self, const char *name, GType type, int priority, PrismPluginInfo *info, GError **error)
 {
   g_autoptr (GMutexLocker) locker = NULL;
+  const PrismRegistryKind *kind = prism_registry_kind_of (type, error);
   TypeEntry *entry;
+
+  if (kind == NULL)
+    {
+      g_prefix_error (error, "“%s”: ", name);
+      return FALSE;
+    }
 
   if (!prism_plugin_name_is_valid (name))
     {
       g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-                   "“%s” is no backend name: a-z, then also 0-9 and “-”, at most 64", name);
+                   "“%s” is no %s name: a-z, then also 0-9 and “-”, at most 64", name, kind->noun);
       return FALSE;
     }
-  if (info != NULL && !prism_plugin_info_offers (info, name))
+  if (info != NULL && !offers (info, kind, name))
     {
       g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST,
-                   "its load function adds the backend “%s”, which its manifest does not name under Backends=", name);
-      return FALSE;
-    }
-  if (!check_type (type, error))
-    {
-      g_prefix_error (error, "backend “%s”: ", name);
+                   "its load function adds the %s “%s”, which its manifest does not name under %s=", kind->noun, name,
+                   kind->key);
       return FALSE;
     }
 
   locker = g_mutex_locker_new (&self->lock);
   if (find_entry (self, name, type) != NULL)
     {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
-                   "the type %s is already there as the backend “%s”", g_type_name (type), name);
+      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE, "the type %s is already there as the %s “%s”",
+                   g_type_name (type), kind->noun, name);
       return FALSE;
     }
   entry = g_new0 (TypeEntry, 1);
+  entry->kind = kind;
   entry->name = g_strdup (name);
   entry->type = type;
   entry->priority = priority;
@@ -286,12 +237,12 @@ add_type (PrismRegistry *self, const char *name, GType type, int priority, Prism
 /**
  * prism_registry_add_type:
  * @self: a registry
- * @name: what the backend is asked for by
- * @type: an instantiable type that implements [iface@Prism.Backend]
+ * @name: what it is asked for by
+ * @type: an instantiable type that implements [iface@Prism.Backend] or [iface@Prism.EgressProxy]
  * @priority: of several with one name, the highest is made; of equal ones, the first
  * @error: return location for an error
  *
- * Adds a backend. Plug-ins call this from their load function; so can an
+ * Adds a backend or an egress proxy. Plug-ins call this from their load function; so can an
  * application or a script, with a type of its own.
  *
  * Fails with %PRISM_PLUGIN_ERROR_TYPE if @type does not implement what it has
@@ -335,7 +286,7 @@ remove_types (PrismRegistry *self, PrismPluginInfo *info)
 }
 
 static GType
-best_type (PrismRegistry *self, const char *name, PrismPluginInfo *only)
+best_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, PrismPluginInfo *only)
 {
   G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
   TypeEntry *best = NULL;
@@ -344,8 +295,8 @@ best_type (PrismRegistry *self, const char *name, PrismPluginInfo *only)
     {
       TypeEntry *entry = self->types->pdata[i];
 
-      if (g_str_equal (entry->name, name) && (only == NULL || entry->info == only)
-          && (best == NULL || entry->priority > best->priority))
+      if (entry->kind == kind && (name == NULL || g_str_equal (entry->name, name))
+          && (only == NULL || entry->info == only) && (best == NULL || entry->priority > best->priority))
         best = entry;
     }
 
@@ -362,12 +313,25 @@ is_loading (PrismRegistry *self, PrismPluginInfo *info)
   return FALSE;
 }
 
+static void
+check_all_added (PrismRegistry *self, PrismPluginInfo *info, const PrismRegistryKind *kind, GError **error)
+{
+  const char *const *offered = kind->get_offered (info);
+
+  for (guint i = 0; offered[i] != NULL; i++)
+    if (best_type (self, kind, offered[i], info) == G_TYPE_INVALID)
+      {
+        g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST,
+                     "its manifest names the %s “%s”, which its load function does not add", kind->noun, offered[i]);
+        return;
+      }
+}
+
 /* Opens the module and lets it add its types. */
 static gboolean
 run_load (PrismRegistry *self, PrismPluginInfo *info, GError **error)
 {
   Loading loading = { g_private_get (&loading_key), self, info, NULL };
-  const char *const *backends = prism_plugin_info_get_backends (info);
   const PrismPluginDescriptor *descriptor =
       prism_plugin_module_open (prism_plugin_info_get_module (info), prism_plugin_info_get_parsed (info), error);
 
@@ -378,11 +342,10 @@ run_load (PrismRegistry *self, PrismPluginInfo *info, GError **error)
   descriptor->load (self);
   g_private_set (&loading_key, loading.outer);
 
-  for (guint i = 0; loading.error == NULL && backends[i] != NULL; i++)
-    if (best_type (self, backends[i], info) == G_TYPE_INVALID)
-      loading.error =
-          g_error_new (PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST,
-                       "its manifest names the backend “%s”, which its load function does not add", backends[i]);
+  if (loading.error == NULL)
+    check_all_added (self, info, &prism_registry_backends, &loading.error);
+  if (loading.error == NULL)
+    check_all_added (self, info, &prism_registry_egress_proxies, &loading.error);
   if (loading.error == NULL)
     return TRUE;
 
@@ -461,22 +424,97 @@ prism_registry_load (PrismRegistry *self, PrismPluginInfo *info, GError **error)
   return fail_with_state (info, error);
 }
 
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+static void
+add_name (GPtrArray *names, GHashTable *seen, const char *name)
+{
+  if (g_hash_table_contains (seen, name))
+    return;
+  g_ptr_array_add (names, g_strdup (name));
+  g_hash_table_add (seen, g_ptr_array_index (names, names->len - 1));
+}
+
+static char **
+list_names (PrismRegistry *self, const PrismRegistryKind *kind)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *infos = ensure_infos (self);
+
+  g_mutex_lock (&self->lock);
+  for (guint i = 0; i < self->types->len; i++)
+    if (((TypeEntry *)self->types->pdata[i])->kind == kind)
+      add_name (names, seen, ((TypeEntry *)self->types->pdata[i])->name);
+  g_mutex_unlock (&self->lock);
+
+  for (guint i = 0; i < infos->len; i++)
+    {
+      const char *const *offered = kind->get_offered (infos->pdata[i]);
+
+      for (guint j = 0; prism_plugin_info_get_state (infos->pdata[i]) == PRISM_PLUGIN_STATE_FOUND && offered[j] != NULL;
+           j++)
+        add_name (names, seen, offered[j]);
+    }
+
+  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_add (names, NULL);
+  g_ptr_array_set_free_func (names, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}
+
 /* What there is, and who would have been it: an answer that can be acted on. */
 static void
-set_not_found (PrismRegistry *self, const char *name, GError **error)
+set_not_found (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, GError **error)
 {
-  g_auto (GStrv) names = prism_registry_list_backends (self);
+  g_auto (GStrv) names = list_names (self, kind);
   g_autofree char *list = g_strjoinv (", ", names);
-  g_autofree char *shown = g_strescape (name, NULL);
+  g_autofree char *shown = name != NULL ? g_strescape (name, NULL) : NULL;
+  g_autofree char *what = shown != NULL ? g_strdup_printf ("%s “%s”", kind->noun, shown) : g_strdup (kind->noun);
 
   if (names[0] == NULL)
     g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND,
-                 "there is no backend “%s”, and no other: no plug-in was found that provides one; install libprism's "
+                 "there is no %s, and no other: no plug-in was found that provides one; install libprism's "
                  "plug-ins, or name their folder in PRISM_PLUGIN_PATH",
-                 shown);
+                 what);
   else
-    g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND, "there is no backend “%s”; there is: %s",
-                 shown, list);
+    g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND, "there is no %s; there is: %s", what, list);
+}
+
+/* Loads who offers it. @name NULL: all that offer something of that kind. */
+static GType
+find_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, GError **error)
+{
+  PrismPluginInfo *refused = NULL;
+  GPtrArray *infos = ensure_infos (self);
+  GType type;
+
+  for (guint i = 0; i < infos->len; i++)
+    {
+      PrismPluginInfo *info = infos->pdata[i];
+      gboolean offered = offers (info, kind, name);
+
+      if (!offered && g_strcmp0 (prism_plugin_info_get_name (info), name) != 0)
+        continue;
+      if (offered && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_FOUND && !is_loading (self, info))
+        prism_registry_load (self, info, NULL);
+      if (refused == NULL && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_REFUSED)
+        refused = info;
+    }
+
+  type = best_type (self, kind, name, NULL);
+  if (type != G_TYPE_INVALID)
+    return type;
+
+  if (refused != NULL)
+    fail_with_state (refused, error);
+  else
+    set_not_found (self, kind, name, error);
+  return G_TYPE_INVALID;
 }
 
 /**
@@ -496,37 +534,11 @@ set_not_found (PrismRegistry *self, const char *name, GError **error)
 GType
 prism_registry_get_backend_type (PrismRegistry *self, const char *name, GError **error)
 {
-  PrismPluginInfo *refused = NULL;
-  GPtrArray *infos;
-  GType type;
-
   g_return_val_if_fail (PRISM_IS_REGISTRY (self), G_TYPE_INVALID);
   g_return_val_if_fail (name != NULL, G_TYPE_INVALID);
   g_return_val_if_fail (error == NULL || *error == NULL, G_TYPE_INVALID);
 
-  infos = ensure_infos (self);
-  for (guint i = 0; i < infos->len; i++)
-    {
-      PrismPluginInfo *info = infos->pdata[i];
-      PrismPluginState state = prism_plugin_info_get_state (info);
-
-      if (!prism_plugin_info_offers (info, name) && !g_str_equal (prism_plugin_info_get_name (info), name))
-        continue;
-      if (state == PRISM_PLUGIN_STATE_FOUND && prism_plugin_info_offers (info, name) && !is_loading (self, info))
-        prism_registry_load (self, info, NULL);
-      if (refused == NULL && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_REFUSED)
-        refused = info;
-    }
-
-  type = best_type (self, name, NULL);
-  if (type != G_TYPE_INVALID)
-    return type;
-
-  if (refused != NULL)
-    fail_with_state (refused, error);
-  else
-    set_not_found (self, name, error);
-  return G_TYPE_INVALID;
+  return find_type (self, &prism_registry_backends, name, error);
 }
 
 /**
@@ -558,12 +570,6 @@ prism_registry_create_backend (PrismRegistry *self, const char *name, GError **e
   return type != G_TYPE_INVALID ? g_object_new (type, NULL) : NULL;
 }
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *)a, *(const char *const *)b);
-}
-
 /**
  * prism_registry_list_backends:
  * @self: a registry
@@ -578,44 +584,55 @@ compare_names (gconstpointer a, gconstpointer b)
 char **
 prism_registry_list_backends (PrismRegistry *self)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *infos;
-
   g_return_val_if_fail (PRISM_IS_REGISTRY (self), NULL);
 
-  infos = ensure_infos (self);
-  g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->types->len; i++)
-    {
-      const char *name = ((TypeEntry *)self->types->pdata[i])->name;
+  return list_names (self, &prism_registry_backends);
+}
 
-      if (!g_hash_table_contains (seen, name))
-        {
-          g_ptr_array_add (names, g_strdup (name));
-          g_hash_table_add (seen, g_ptr_array_index (names, names->len - 1));
-        }
-    }
-  g_mutex_unlock (&self->lock);
+/**
+ * prism_registry_create_egress_proxy:
+ * @self: a registry
+ * @name: (nullable): an egress proxy's name; %NULL for the one of the highest priority
+ * @error: return location for an error
+ *
+ * Makes an egress proxy, loading the plug-in that offers it if that has not
+ * happened. Its options are the object's properties. Nothing is started.
+ *
+ * Returns: (transfer full): the proxy; %NULL with %PRISM_PLUGIN_ERROR_NOT_FOUND if nobody offers it (the message
+ *   lists what there is), or with the error of the plug-in that does
+ *
+ * Since: 1.0
+ */
+PrismEgressProxy *
+prism_registry_create_egress_proxy (PrismRegistry *self, const char *name, GError **error)
+{
+  GType type;
 
-  for (guint i = 0; i < infos->len; i++)
-    {
-      const char *const *backends = prism_plugin_info_get_backends (infos->pdata[i]);
+  g_return_val_if_fail (PRISM_IS_REGISTRY (self), NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-      if (prism_plugin_info_get_state (infos->pdata[i]) != PRISM_PLUGIN_STATE_FOUND)
-        continue;
-      for (guint j = 0; backends[j] != NULL; j++)
-        if (!g_hash_table_contains (seen, backends[j]))
-          {
-            g_ptr_array_add (names, g_strdup (backends[j]));
-            g_hash_table_add (seen, (gpointer)backends[j]);
-          }
-    }
+  type = find_type (self, &prism_registry_egress_proxies, name, error);
 
-  g_ptr_array_sort (names, compare_names);
-  g_ptr_array_add (names, NULL);
-  g_ptr_array_set_free_func (names, NULL);
-  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  return type != G_TYPE_INVALID ? g_object_new (type, NULL) : NULL;
+}
+
+/**
+ * prism_registry_list_egress_proxies:
+ * @self: a registry
+ *
+ * The names of all egress proxies that can be asked for: those that were added and
+ * those that the manifests of plug-ins not yet loaded offer.
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the names, sorted
+ *
+ * Since: 1.0
+ */
+char **
+prism_registry_list_egress_proxies (PrismRegistry *self)
+{
+  g_return_val_if_fail (PRISM_IS_REGISTRY (self), NULL);
+
+  return list_names (self, &prism_registry_egress_proxies);
 }
 
 static GType

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prism-backend.h"
+#include "prism-egress-proxy.h"
 #include "prism-plugin-info.h"
 
 G_BEGIN_DECLS
@@ -32,7 +33,7 @@ typedef enum
 } PrismPluginError;
 
 /* A GListModel of PrismPluginInfo. Reading the folders runs no foreign code; a
- * module is opened when one of its backends is first asked for. */
+ * module is opened when something that it provides is first asked for. */
 #define PRISM_TYPE_REGISTRY (prism_registry_get_type ())
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_FINAL_TYPE (PrismRegistry, prism_registry, PRISM, REGISTRY, GObject)
@@ -59,6 +60,13 @@ GType           prism_registry_get_backend_type (PrismRegistry    *self,
                                                GError            **error);
 PRISM_AVAILABLE_IN_1_0
 char          **prism_registry_list_backends  (PrismRegistry      *self);
+/* NULL: the one of the highest priority. */
+PRISM_AVAILABLE_IN_1_0
+PrismEgressProxy *prism_registry_create_egress_proxy (PrismRegistry *self,
+                                                    const char         *name,
+                                                    GError            **error);
+PRISM_AVAILABLE_IN_1_0
+char          **prism_registry_list_egress_proxies (PrismRegistry     *self);
 PRISM_AVAILABLE_IN_1_0
 gboolean        prism_registry_load           (PrismRegistry      *self,
                                                PrismPluginInfo    *info,
