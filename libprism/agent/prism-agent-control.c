@@ -39,6 +39,7 @@ typedef struct
   PrismControlOperation *operation;
   PrismSandboxStatus from;
   PrismSandboxStatus to;
+  const PrismMethod *method; /* of the subclass */
 } Change;
 
 static void
@@ -59,7 +60,7 @@ changed (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autofree Change *change = user_data;
   g_autoptr (PrismControlOperation) operation = change->operation;
   g_autoptr (GError) error = NULL;
-  prism_operation_finish (source, result, changed, &error);
+  prism_operation_finish (source, result, change->method, &error);
   answer_change (PRISM_AGENT_SANDBOX (source), change, error);
 }
 
@@ -70,6 +71,7 @@ change_status (PrismAgentSandbox *self, PrismControlOperation *operation, const 
   GCancellable *cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
   gint64 left = MAX (prism_operation_get_deadline (PRISM_OPERATION (operation)) - g_get_monotonic_time (), 1000) / 1000;
   change.operation = operation;
+  change.method = method;
   if (prism_operation_get_may_block (PRISM_OPERATION (operation)))
     {
       g_autoptr (GError) error = NULL;
@@ -78,7 +80,7 @@ change_status (PrismAgentSandbox *self, PrismControlOperation *operation, const 
       return;
     }
   g_object_ref (operation);
-  prism_operation_start (inner, self, method, left, cancellable, changed, changed, g_memdup2 (&change, sizeof change));
+  prism_operation_start (inner, NULL, self, method, left, cancellable, changed, g_memdup2 (&change, sizeof change));
 }
 
 static void

@@ -43,7 +43,16 @@ typedef struct
 #define PRISM_OPERATION_DEADLINE_MS 30000
 #define PRISM_OPERATION_NO_DEADLINE 0
 
-/* Take @operation. What they return is what the implementation answered with. */
+/* What every interface's table of methods is made of. */
+#define PRISM_METHOD(get_type, Interface, method, method_flags, method_errors, origin, discarder)                      \
+  {                                                                                                                    \
+    .name = #method, .iface = (get_type), .vfunc = G_STRUCT_OFFSET (Interface, method), .flags = (method_flags),       \
+    .errors = (method_errors), .dup_origin = (origin), .discard = (discarder),                                         \
+  }
+
+/* Take @operation; what they return is what the implementation answered with.
+ * Without one the call was refused before it began: `run` was given the reason in
+ * *@error already, `start` hands @refusal on. A method is also its tasks' tag. */
 gpointer prism_operation_run (PrismOperation *operation,
                               gpointer self,
                               const PrismMethod *method,
@@ -51,14 +60,14 @@ gpointer prism_operation_run (PrismOperation *operation,
                               GCancellable *cancellable,
                               GError **error);
 void prism_operation_start (PrismOperation *operation,
+                            GError *refusal,
                             gpointer self,
                             const PrismMethod *method,
                             gint64 deadline_ms,
                             GCancellable *cancellable,
-                            gpointer source_tag,
                             GAsyncReadyCallback callback,
                             gpointer user_data);
-gpointer prism_operation_finish (gpointer self, GAsyncResult *result, gpointer source_tag, GError **error);
+gpointer prism_operation_finish (gpointer self, GAsyncResult *result, const PrismMethod *method, GError **error);
 
 /* The one answer of an implementation; takes @value, which is not NULL. */
 void prism_operation_answer (PrismOperation *self, gpointer value, GDestroyNotify free_value);

@@ -56,31 +56,26 @@ run (PrismEgressProxy *self,
      GCancellable *cancellable,
      GError **error)
 {
-  return operation != NULL
-         && is_done (prism_operation_run (operation, self, method, PRISM_OPERATION_DEADLINE_MS, cancellable, error));
+  return is_done (prism_operation_run (operation, self, method, PRISM_OPERATION_DEADLINE_MS, cancellable, error));
 }
 
-/* Without an operation, @error says why there is none. */
 static void
 begin (PrismEgressProxy *self,
        const PrismMethod *method,
        PrismOperation *operation,
-       GError *error,
+       GError *refusal,
        GCancellable *cancellable,
-       gpointer tag,
        GAsyncReadyCallback callback,
        gpointer user_data)
 {
-  if (operation != NULL)
-    prism_operation_start (operation, self, method, PRISM_OPERATION_DEADLINE_MS, cancellable, tag, callback, user_data);
-  else
-    g_task_report_error (self, callback, user_data, tag, error);
+  prism_operation_start (operation, refusal, self, method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 static gboolean
-finish (PrismEgressProxy *self, GAsyncResult *result, gpointer tag, GError **error)
+finish (PrismEgressProxy *self, GAsyncResult *result, const PrismMethod *method, GError **error)
 {
-  return is_done (prism_operation_finish (self, result, tag, error));
+  return is_done (prism_operation_finish (self, result, method, error));
 }
 
 /* --- start ---------------------------------------------------------------------- */
@@ -143,7 +138,7 @@ prism_egress_proxy_start_async (PrismEgressProxy *self,
   g_return_if_fail (PRISM_IS_EGRESS_PROXY (self));
 
   operation = new_start (self, &error);
-  begin (self, &start_method, operation, error, cancellable, prism_egress_proxy_start_async, callback, user_data);
+  begin (self, &start_method, operation, error, cancellable, callback, user_data);
 }
 
 /**
@@ -159,10 +154,7 @@ prism_egress_proxy_start_async (PrismEgressProxy *self,
 gboolean
 prism_egress_proxy_start_finish (PrismEgressProxy *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_PROXY (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return finish (self, result, prism_egress_proxy_start_async, error);
+  return finish (self, result, &start_method, error);
 }
 
 /* --- stop ----------------------------------------------------------------------- */
@@ -212,7 +204,7 @@ prism_egress_proxy_stop_async (PrismEgressProxy *self,
   g_return_if_fail (PRISM_IS_EGRESS_PROXY (self));
 
   operation = prism_egress_operation_new (NULL, NULL);
-  begin (self, &stop_method, operation, error, cancellable, prism_egress_proxy_stop_async, callback, user_data);
+  begin (self, &stop_method, operation, error, cancellable, callback, user_data);
 }
 
 /**
@@ -228,10 +220,7 @@ prism_egress_proxy_stop_async (PrismEgressProxy *self,
 gboolean
 prism_egress_proxy_stop_finish (PrismEgressProxy *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_PROXY (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return finish (self, result, prism_egress_proxy_stop_async, error);
+  return finish (self, result, &stop_method, error);
 }
 
 /* --- add_listener --------------------------------------------------------------- */
@@ -298,8 +287,7 @@ prism_egress_proxy_add_listener_async (PrismEgressProxy *self,
   g_return_if_fail (PRISM_IS_EGRESS_LISTENER (listener));
 
   operation = new_add_listener (self, listener, &error);
-  begin (self, &add_listener_method, operation, error, cancellable, prism_egress_proxy_add_listener_async, callback,
-         user_data);
+  begin (self, &add_listener_method, operation, error, cancellable, callback, user_data);
 }
 
 /**
@@ -315,10 +303,7 @@ prism_egress_proxy_add_listener_async (PrismEgressProxy *self,
 gboolean
 prism_egress_proxy_add_listener_finish (PrismEgressProxy *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_PROXY (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return finish (self, result, prism_egress_proxy_add_listener_async, error);
+  return finish (self, result, &add_listener_method, error);
 }
 
 /* --- remove_listener ------------------------------------------------------------ */
@@ -376,8 +361,7 @@ prism_egress_proxy_remove_listener_async (PrismEgressProxy *self,
   g_return_if_fail (PRISM_IS_EGRESS_LISTENER (listener));
 
   operation = prism_egress_operation_new (listener, NULL);
-  begin (self, &remove_listener_method, operation, error, cancellable, prism_egress_proxy_remove_listener_async,
-         callback, user_data);
+  begin (self, &remove_listener_method, operation, error, cancellable, callback, user_data);
 }
 
 /**
@@ -393,10 +377,7 @@ prism_egress_proxy_remove_listener_async (PrismEgressProxy *self,
 gboolean
 prism_egress_proxy_remove_listener_finish (PrismEgressProxy *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_PROXY (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return finish (self, result, prism_egress_proxy_remove_listener_async, error);
+  return finish (self, result, &remove_listener_method, error);
 }
 
 /* --- set_policy ----------------------------------------------------------------- */
@@ -480,8 +461,7 @@ prism_egress_proxy_set_policy_async (PrismEgressProxy *self,
   g_return_if_fail (PRISM_IS_EGRESS_POLICY (policy));
 
   operation = new_set_policy (self, listener, policy, &error);
-  begin (self, &set_policy_method, operation, error, cancellable, prism_egress_proxy_set_policy_async, callback,
-         user_data);
+  begin (self, &set_policy_method, operation, error, cancellable, callback, user_data);
 }
 
 /**
@@ -497,8 +477,5 @@ prism_egress_proxy_set_policy_async (PrismEgressProxy *self,
 gboolean
 prism_egress_proxy_set_policy_finish (PrismEgressProxy *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_PROXY (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return finish (self, result, prism_egress_proxy_set_policy_async, error);
+  return finish (self, result, &set_policy_method, error);
 }

@@ -133,8 +133,7 @@ prism_egress_resolver_resolve_async (PrismEgressResolver *self,
 {
   g_return_if_fail (PRISM_IS_EGRESS_RESOLVER (self));
 
-  prism_operation_start (new_operation (), self, &resolve_method, DEADLINE_MS, cancellable,
-                         prism_egress_resolver_resolve_async, callback, user_data);
+  prism_operation_start (new_operation (), NULL, self, &resolve_method, DEADLINE_MS, cancellable, callback, user_data);
 }
 
 /**
@@ -150,8 +149,5 @@ prism_egress_resolver_resolve_async (PrismEgressResolver *self,
 PrismEgressPolicy *
 prism_egress_resolver_resolve_finish (PrismEgressResolver *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_EGRESS_RESOLVER (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_egress_resolver_resolve_async, error);
+  return prism_operation_finish (self, result, &resolve_method, error);
 }

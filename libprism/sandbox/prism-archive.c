@@ -52,10 +52,41 @@ pipe_guard_leave (PipeGuard *guard)
   pthread_sigmask (SIG_SETMASK, &guard->before, NULL);
 }
 
-static PrismTreeIdentity *
-identity (gboolean good, const PrismArchiveResult *result)
+/* What the three entries share: the module, the guard, and the identity made of its answer. */
+typedef enum
 {
-  return good ? prism_tree_identity_new (result->sha256, result->entries, result->bytes) : NULL;
+  EXPORT_TREE,
+  IMPORT_TREE,
+  READ_TAR,
+} Entry;
+
+static PrismTreeIdentity *
+run_entry (Entry entry, int from_fd, int to_fd, GOutputStream *stream, const PrismArchiveJob *job, GError **error)
+{
+  const PrismArchiveModule *module = get_module (error);
+  PrismArchiveResult result = { 0 };
+  PipeGuard guard;
+  gboolean good = FALSE;
+
+  if (module == NULL)
+    return NULL;
+  pipe_guard_enter (&guard);
+  switch (entry)
+    {
+    case EXPORT_TREE:
+      good = module->export_tree (from_fd, stream, job, &result, error);
+      break;
+    case IMPORT_TREE:
+      good = module->import_tree (from_fd, to_fd, job, &result, error);
+      break;
+    case READ_TAR:
+      good = module->read_tar (from_fd, to_fd, job, &result, error);
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+  pipe_guard_leave (&guard);
+  return good ? prism_tree_identity_new (result.sha256, result.entries, result.bytes) : NULL;
 }
 
 PrismTreeIdentity *
@@ -68,16 +99,7 @@ prism_archive_export (int tree_fd,
                       GError **error)
 {
   const PrismArchiveJob job = { limits, progress, user_data, cancellable };
-  const PrismArchiveModule *module = get_module (error);
-  PrismArchiveResult result = { 0 };
-  PipeGuard guard;
-  gboolean good;
-  if (module == NULL)
-    return NULL;
-  pipe_guard_enter (&guard);
-  good = module->export_tree (tree_fd, stream, &job, &result, error);
-  pipe_guard_leave (&guard);
-  return identity (good, &result);
+  return run_entry (EXPORT_TREE, tree_fd, -1, stream, &job, error);
 }
 
 PrismTreeIdentity *
@@ -90,16 +112,7 @@ prism_archive_import (int folder_fd,
                       GError **error)
 {
   const PrismArchiveJob job = { limits, progress, user_data, cancellable };
-  const PrismArchiveModule *module = get_module (error);
-  PrismArchiveResult result = { 0 };
-  PipeGuard guard;
-  gboolean good;
-  if (module == NULL)
-    return NULL;
-  pipe_guard_enter (&guard);
-  good = module->import_tree (folder_fd, tree_fd, &job, &result, error);
-  pipe_guard_leave (&guard);
-  return identity (good, &result);
+  return run_entry (IMPORT_TREE, folder_fd, tree_fd, NULL, &job, error);
 }
 
 PrismTreeIdentity *
@@ -112,14 +125,5 @@ prism_archive_read_tar (int tar_fd,
                         GError **error)
 {
   const PrismArchiveJob job = { limits, progress, user_data, cancellable };
-  const PrismArchiveModule *module = get_module (error);
-  PrismArchiveResult result = { 0 };
-  PipeGuard guard;
-  gboolean good;
-  if (module == NULL)
-    return NULL;
-  pipe_guard_enter (&guard);
-  good = module->read_tar (tar_fd, tree_fd, &job, &result, error);
-  pipe_guard_leave (&guard);
-  return identity (good, &result);
+  return run_entry (READ_TAR, tar_fd, tree_fd, NULL, &job, error);
 }

@@ -67,16 +67,13 @@ create_deadline (PrismSandboxSpec *spec)
   return prism_limits_get (prism_sandbox_spec_get_limits (spec), "startup-timeout-ms") + CLEAN_UP_MS;
 }
 
+#define BACKEND_METHOD(method, flags, discard)                                                                         \
+  PRISM_METHOD (prism_backend_get_type, PrismBackendInterface, method, flags, &prism_sandbox_operation_errors,         \
+                backend_dup_origin, discard)
+
 /* --- probe ---------------------------------------------------------------------- */
 
-static const PrismMethod probe_method = {
-  .name = "probe",
-  .iface = prism_backend_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, probe),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = backend_dup_origin,
-};
+static const PrismMethod probe_method = BACKEND_METHOD (probe, PRISM_METHOD_NONE, NULL);
 
 /**
  * prism_backend_probe:
@@ -93,15 +90,11 @@ static const PrismMethod probe_method = {
 PrismHealthReport *
 prism_backend_probe (PrismBackend *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = prism_probe_operation_new ();
-  value = prism_operation_run (operation, self, &probe_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (prism_probe_operation_new (), self, &probe_method, PRISM_OPERATION_DEADLINE_MS,
+                              cancellable, error);
 }
 
 /**
@@ -121,13 +114,10 @@ prism_backend_probe_async (PrismBackend *self,
                            GAsyncReadyCallback callback,
                            gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_BACKEND (self));
 
-  operation = prism_probe_operation_new ();
-  prism_operation_start (operation, self, &probe_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_backend_probe_async, callback, user_data);
+  prism_operation_start (prism_probe_operation_new (), NULL, self, &probe_method, PRISM_OPERATION_DEADLINE_MS,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -143,23 +133,12 @@ prism_backend_probe_async (PrismBackend *self,
 PrismHealthReport *
 prism_backend_probe_finish (PrismBackend *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_backend_probe_async, error);
+  return prism_operation_finish (self, result, &probe_method, error);
 }
 
 /* --- create_sandbox ------------------------------------------------------------- */
 
-static const PrismMethod create_sandbox_method = {
-  .name = "create_sandbox",
-  .iface = prism_backend_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, create_sandbox),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = backend_dup_origin,
-  .discard = close_sandbox,
-};
+static const PrismMethod create_sandbox_method = BACKEND_METHOD (create_sandbox, PRISM_METHOD_NONE, close_sandbox);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -188,18 +167,12 @@ new_create_sandbox (PrismBackend *self, PrismSandboxSpec *spec, GError **error)
 PrismSandbox *
 prism_backend_create_sandbox (PrismBackend *self, PrismSandboxSpec *spec, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
   g_return_val_if_fail (PRISM_IS_SANDBOX_SPEC (spec), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_create_sandbox (self, spec, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &create_sandbox_method, create_deadline (spec), cancellable, error);
-  return value;
+  return prism_operation_run (new_create_sandbox (self, spec, error), self, &create_sandbox_method,
+                              create_deadline (spec), cancellable, error);
 }
 
 /**
@@ -228,13 +201,8 @@ prism_backend_create_sandbox_async (PrismBackend *self,
   g_return_if_fail (PRISM_IS_SANDBOX_SPEC (spec));
 
   operation = new_create_sandbox (self, spec, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_backend_create_sandbox_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &create_sandbox_method, create_deadline (spec), cancellable,
-                         prism_backend_create_sandbox_async, callback, user_data);
+  prism_operation_start (operation, error, self, &create_sandbox_method, create_deadline (spec), cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -250,22 +218,12 @@ prism_backend_create_sandbox_async (PrismBackend *self,
 PrismSandbox *
 prism_backend_create_sandbox_finish (PrismBackend *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_backend_create_sandbox_async, error);
+  return prism_operation_finish (self, result, &create_sandbox_method, error);
 }
 
 /* --- connect_sandbox ------------------------------------------------------------ */
 
-static const PrismMethod connect_sandbox_method = {
-  .name = "connect_sandbox",
-  .iface = prism_backend_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, connect_sandbox),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = backend_dup_origin,
-};
+static const PrismMethod connect_sandbox_method = BACKEND_METHOD (connect_sandbox, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -291,17 +249,12 @@ new_connect_sandbox (PrismBackend *self, const char *reference, GError **error)
 PrismSandbox *
 prism_backend_connect_sandbox (PrismBackend *self, const char *reference, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
   g_return_val_if_fail (reference != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_connect_sandbox (self, reference, error);
-  value =
-      prism_operation_run (operation, self, &connect_sandbox_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_connect_sandbox (self, reference, error), self, &connect_sandbox_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -323,14 +276,11 @@ prism_backend_connect_sandbox_async (PrismBackend *self,
                                      GAsyncReadyCallback callback,
                                      gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_BACKEND (self));
   g_return_if_fail (reference != NULL);
 
-  operation = new_connect_sandbox (self, reference, NULL);
-  prism_operation_start (operation, self, &connect_sandbox_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_backend_connect_sandbox_async, callback, user_data);
+  prism_operation_start (new_connect_sandbox (self, reference, NULL), NULL, self, &connect_sandbox_method,
+                         PRISM_OPERATION_DEADLINE_MS, cancellable, callback, user_data);
 }
 
 /**
@@ -346,22 +296,12 @@ prism_backend_connect_sandbox_async (PrismBackend *self,
 PrismSandbox *
 prism_backend_connect_sandbox_finish (PrismBackend *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_backend_connect_sandbox_async, error);
+  return prism_operation_finish (self, result, &connect_sandbox_method, error);
 }
 
 /* --- list_sandboxes ------------------------------------------------------------- */
 
-static const PrismMethod list_sandboxes_method = {
-  .name = "list_sandboxes",
-  .iface = prism_backend_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, list_sandboxes),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = backend_dup_origin,
-};
+static const PrismMethod list_sandboxes_method = BACKEND_METHOD (list_sandboxes, PRISM_METHOD_NONE, NULL);
 
 /**
  * prism_backend_list_sandboxes:
@@ -379,16 +319,11 @@ static const PrismMethod list_sandboxes_method = {
 char **
 prism_backend_list_sandboxes (PrismBackend *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = prism_list_operation_new ();
-  value =
-      prism_operation_run (operation, self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (prism_list_operation_new (), self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS,
+                              cancellable, error);
 }
 
 /**
@@ -408,13 +343,10 @@ prism_backend_list_sandboxes_async (PrismBackend *self,
                                     GAsyncReadyCallback callback,
                                     gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_BACKEND (self));
 
-  operation = prism_list_operation_new ();
-  prism_operation_start (operation, self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_backend_list_sandboxes_async, callback, user_data);
+  prism_operation_start (prism_list_operation_new (), NULL, self, &list_sandboxes_method, PRISM_OPERATION_DEADLINE_MS,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -430,22 +362,12 @@ prism_backend_list_sandboxes_async (PrismBackend *self,
 char **
 prism_backend_list_sandboxes_finish (PrismBackend *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_backend_list_sandboxes_async, error);
+  return prism_operation_finish (self, result, &list_sandboxes_method, error);
 }
 
 /* --- reap ----------------------------------------------------------------------- */
 
-static const PrismMethod reap_method = {
-  .name = "reap",
-  .iface = prism_backend_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismBackendInterface, reap),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = backend_dup_origin,
-};
+static const PrismMethod reap_method = BACKEND_METHOD (reap, PRISM_METHOD_NONE, NULL);
 
 /**
  * prism_backend_reap:
@@ -462,15 +384,11 @@ static const PrismMethod reap_method = {
 gint
 prism_backend_reap (PrismBackend *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_BACKEND (self), -1);
   g_return_val_if_fail (error == NULL || *error == NULL, -1);
 
-  operation = prism_reap_operation_new ();
-  value = prism_operation_run (operation, self, &reap_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return prism_reap_answer (value);
+  return prism_reap_answer (prism_operation_run (prism_reap_operation_new (), self, &reap_method,
+                                                 PRISM_OPERATION_DEADLINE_MS, cancellable, error));
 }
 
 /**
@@ -490,13 +408,10 @@ prism_backend_reap_async (PrismBackend *self,
                           GAsyncReadyCallback callback,
                           gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_BACKEND (self));
 
-  operation = prism_reap_operation_new ();
-  prism_operation_start (operation, self, &reap_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_backend_reap_async, callback, user_data);
+  prism_operation_start (prism_reap_operation_new (), NULL, self, &reap_method, PRISM_OPERATION_DEADLINE_MS,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -512,8 +427,5 @@ prism_backend_reap_async (PrismBackend *self,
 gint
 prism_backend_reap_finish (PrismBackend *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_BACKEND (self), -1);
-  g_return_val_if_fail (error == NULL || *error == NULL, -1);
-
-  return prism_reap_answer (prism_operation_finish (self, result, prism_backend_reap_async, error));
+  return prism_reap_answer (prism_operation_finish (self, result, &reap_method, error));
 }

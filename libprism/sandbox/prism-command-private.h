@@ -11,4 +11,19 @@ void prism_command_freeze (PrismCommand *self);
 /* Whether anyone listens to `output`: if not, nothing needs to be emitted. */
 gboolean prism_command_has_output_handler (PrismCommand *self);
 
+struct _PrismCommand
+{
+  GObject parent_instance;
+  char **argv;
+  char *shell;
+  char *cwd;
+  char **env;
+  GBytes *stdin_bytes;
+  GInputStream *stdin_stream;
+  gint64 timeout_ms, max_output_bytes;
+  gboolean capture;
+  guint pty_columns, pty_rows;
+  gint frozen; /* atomic */
+};
+
 G_END_DECLS

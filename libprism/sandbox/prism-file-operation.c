@@ -21,29 +21,15 @@ struct _PrismFileOperation
  *
  * Since: 1.0
  */
-G_DEFINE_FINAL_TYPE (PrismFileOperation, prism_file_operation, PRISM_TYPE_OPERATION)
+PRISM_DEFINE_OPERATION (PrismFileOperation, prism_file_operation)
 
 static void
-prism_file_operation_finalize (GObject *object)
+prism_file_operation_clear (PrismFileOperation *self)
 {
-  PrismFileOperation *self = PRISM_FILE_OPERATION (object);
-
   g_free (self->path);
   g_free (self->destination);
   g_free (self->query);
   g_clear_pointer (&self->bytes, g_bytes_unref);
-  G_OBJECT_CLASS (prism_file_operation_parent_class)->finalize (object);
-}
-
-static void
-prism_file_operation_class_init (PrismFileOperationClass *klass)
-{
-  G_OBJECT_CLASS (klass)->finalize = prism_file_operation_finalize;
-}
-
-static void
-prism_file_operation_init (PrismFileOperation *self)
-{
 }
 
 PrismOperation *

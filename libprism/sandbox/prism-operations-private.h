@@ -52,4 +52,26 @@ gint prism_reap_answer (gpointer value);
 /* On the sandbox: shows how far a tree operation is. In the caller's context. */
 void prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guint64 bytes, guint64 total_bytes);
 
+/* Every kind is a final type whose fields are set by its constructor and freed
+ * by its finalizer. */
+#define PRISM_DEFINE_OPERATION(Type, type)                                                                                        \
+  G_DEFINE_FINAL_TYPE (Type, type, PRISM_TYPE_OPERATION)                                                               \
+  static void type##_clear (Type *self);                                                                               \
+  static void type##_finalize (GObject *object)                                                                        \
+  {                                                                                                                    \
+    type##_clear ((Type *)object);                                                                                     \
+    G_OBJECT_CLASS (type##_parent_class)->finalize (object);                                                           \
+  }                                                                                                                    \
+  static void type##_class_init (Type##Class *klass)                                                                   \
+  {                                                                                                                    \
+    G_OBJECT_CLASS (klass)->finalize = type##_finalize;                                                                \
+  }                                                                                                                    \
+  static void type##_init (Type *self)                                                                                 \
+  {                                                                                                                    \
+  }
+
+/* Answers with a reference of its own; with nothing but that it is done. */
+void prism_operation_answer_object (gpointer self, gpointer object);
+void prism_operation_answer_done (gpointer self);
+
 G_END_DECLS

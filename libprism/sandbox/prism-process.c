@@ -134,16 +134,13 @@ prism_process_get_stderr_stream (PrismProcess *self)
   return borrow_stream (self, "stderr-stream");
 }
 
+#define PROCESS_METHOD(method, flags, discard)                                                                         \
+  PRISM_METHOD (prism_process_get_type, PrismProcessInterface, method, flags, &prism_sandbox_operation_errors, NULL,   \
+                discard)
+
 /* --- send_signal ---------------------------------------------------------------- */
 
-static const PrismMethod send_signal_method = {
-  .name = "send_signal",
-  .iface = prism_process_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismProcessInterface, send_signal),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = NULL,
-};
+static const PrismMethod send_signal_method = PROCESS_METHOD (send_signal, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -174,17 +171,12 @@ new_send_signal (PrismProcess *self, int signal_number, GError **error)
 gboolean
 prism_process_send_signal (PrismProcess *self, int signal_number, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_send_signal (self, signal_number, error);
-  if (operation == NULL)
-    return FALSE;
-  value = prism_operation_run (operation, self, &send_signal_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_send_signal (self, signal_number, error), self, &send_signal_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -209,13 +201,8 @@ prism_process_send_signal_async (
   g_return_if_fail (PRISM_IS_PROCESS (self));
 
   operation = new_send_signal (self, signal_number, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_process_send_signal_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &send_signal_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_process_send_signal_async, callback, user_data);
+  prism_operation_start (operation, error, self, &send_signal_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -231,22 +218,12 @@ prism_process_send_signal_async (
 gboolean
 prism_process_send_signal_finish (PrismProcess *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_process_send_signal_async, error) != NULL;
+  return prism_operation_finish (self, result, &send_signal_method, error) != NULL;
 }
 
 /* --- kill ----------------------------------------------------------------------- */
 
-static const PrismMethod kill_method = {
-  .name = "kill",
-  .iface = prism_process_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismProcessInterface, kill),
-  .flags = PRISM_METHOD_KEEPS_WORKING,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = NULL,
-};
+static const PrismMethod kill_method = PROCESS_METHOD (kill, PRISM_METHOD_KEEPS_WORKING, NULL);
 
 /**
  * prism_process_kill:
@@ -263,15 +240,12 @@ static const PrismMethod kill_method = {
 gboolean
 prism_process_kill (PrismProcess *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = prism_control_operation_new (NULL);
-  value = prism_operation_run (operation, self, &kill_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (prism_control_operation_new (NULL), self, &kill_method, PRISM_OPERATION_DEADLINE_MS,
+                              cancellable, error)
+         != NULL;
 }
 
 /**
@@ -291,13 +265,10 @@ prism_process_kill_async (PrismProcess *self,
                           GAsyncReadyCallback callback,
                           gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_PROCESS (self));
 
-  operation = prism_control_operation_new (NULL);
-  prism_operation_start (operation, self, &kill_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_process_kill_async, callback, user_data);
+  prism_operation_start (prism_control_operation_new (NULL), NULL, self, &kill_method, PRISM_OPERATION_DEADLINE_MS,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -313,22 +284,12 @@ prism_process_kill_async (PrismProcess *self,
 gboolean
 prism_process_kill_finish (PrismProcess *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_process_kill_async, error) != NULL;
+  return prism_operation_finish (self, result, &kill_method, error) != NULL;
 }
 
 /* --- resize --------------------------------------------------------------------- */
 
-static const PrismMethod resize_method = {
-  .name = "resize",
-  .iface = prism_process_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismProcessInterface, resize),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = NULL,
-};
+static const PrismMethod resize_method = PROCESS_METHOD (resize, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -360,17 +321,12 @@ new_resize (PrismProcess *self, guint columns, guint rows, GError **error)
 gboolean
 prism_process_resize (PrismProcess *self, guint columns, guint rows, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_resize (self, columns, rows, error);
-  if (operation == NULL)
-    return FALSE;
-  value = prism_operation_run (operation, self, &resize_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_resize (self, columns, rows, error), self, &resize_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -400,13 +356,8 @@ prism_process_resize_async (PrismProcess *self,
   g_return_if_fail (PRISM_IS_PROCESS (self));
 
   operation = new_resize (self, columns, rows, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_process_resize_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &resize_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_process_resize_async, callback, user_data);
+  prism_operation_start (operation, error, self, &resize_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -422,22 +373,12 @@ prism_process_resize_async (PrismProcess *self,
 gboolean
 prism_process_resize_finish (PrismProcess *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_process_resize_async, error) != NULL;
+  return prism_operation_finish (self, result, &resize_method, error) != NULL;
 }
 
 /* --- release -------------------------------------------------------------------- */
 
-static const PrismMethod release_method = {
-  .name = "release",
-  .iface = prism_process_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismProcessInterface, release),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = NULL,
-};
+static const PrismMethod release_method = PROCESS_METHOD (release, PRISM_METHOD_NONE, NULL);
 
 /**
  * prism_process_release:
@@ -454,15 +395,12 @@ static const PrismMethod release_method = {
 gboolean
 prism_process_release (PrismProcess *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = prism_control_operation_new (NULL);
-  value = prism_operation_run (operation, self, &release_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (prism_control_operation_new (NULL), self, &release_method, PRISM_OPERATION_DEADLINE_MS,
+                              cancellable, error)
+         != NULL;
 }
 
 /**
@@ -482,13 +420,10 @@ prism_process_release_async (PrismProcess *self,
                              GAsyncReadyCallback callback,
                              gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_PROCESS (self));
 
-  operation = prism_control_operation_new (NULL);
-  prism_operation_start (operation, self, &release_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_process_release_async, callback, user_data);
+  prism_operation_start (prism_control_operation_new (NULL), NULL, self, &release_method, PRISM_OPERATION_DEADLINE_MS,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -504,22 +439,12 @@ prism_process_release_async (PrismProcess *self,
 gboolean
 prism_process_release_finish (PrismProcess *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_PROCESS (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_process_release_async, error) != NULL;
+  return prism_operation_finish (self, result, &release_method, error) != NULL;
 }
 
 /* --- wait ----------------------------------------------------------------------- */
 
-static const PrismMethod wait_method = {
-  .name = "wait",
-  .iface = prism_process_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismProcessInterface, wait),
-  .flags = PRISM_METHOD_CANCEL_ENDS_WAIT,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = NULL,
-};
+static const PrismMethod wait_method = PROCESS_METHOD (wait, PRISM_METHOD_CANCEL_ENDS_WAIT, NULL);
 
 /**
  * prism_process_wait:
@@ -536,15 +461,11 @@ static const PrismMethod wait_method = {
 PrismResult *
 prism_process_wait (PrismProcess *self, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_PROCESS (self), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = prism_wait_operation_new ();
-  value = prism_operation_run (operation, self, &wait_method, PRISM_OPERATION_NO_DEADLINE, cancellable, error);
-  return value;
+  return prism_operation_run (prism_wait_operation_new (), self, &wait_method, PRISM_OPERATION_NO_DEADLINE, cancellable,
+                              error);
 }
 
 /**
@@ -564,13 +485,10 @@ prism_process_wait_async (PrismProcess *self,
                           GAsyncReadyCallback callback,
                           gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_PROCESS (self));
 
-  operation = prism_wait_operation_new ();
-  prism_operation_start (operation, self, &wait_method, PRISM_OPERATION_NO_DEADLINE, cancellable,
-                         prism_process_wait_async, callback, user_data);
+  prism_operation_start (prism_wait_operation_new (), NULL, self, &wait_method, PRISM_OPERATION_NO_DEADLINE,
+                         cancellable, callback, user_data);
 }
 
 /**
@@ -586,8 +504,5 @@ prism_process_wait_async (PrismProcess *self,
 PrismResult *
 prism_process_wait_finish (PrismProcess *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_PROCESS (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_process_wait_async, error);
+  return prism_operation_finish (self, result, &wait_method, error);
 }

@@ -10,14 +10,7 @@
 
 /* --- remove_file ---------------------------------------------------------------- */
 
-static const PrismMethod remove_file_method = {
-  .name = "remove_file",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, remove_file),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod remove_file_method = SANDBOX_METHOD (remove_file, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -45,18 +38,13 @@ gboolean
 prism_sandbox_remove_file (
     PrismSandbox *self, const char *path, PrismFileFlags flags, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
   g_return_val_if_fail (path != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_remove_file (self, path, flags, error);
-  if (operation == NULL)
-    return FALSE;
-  value = prism_operation_run (operation, self, &remove_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_remove_file (self, path, flags, error), self, &remove_file_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -87,13 +75,8 @@ prism_sandbox_remove_file_async (PrismSandbox *self,
   g_return_if_fail (path != NULL);
 
   operation = new_remove_file (self, path, flags, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_remove_file_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &remove_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_remove_file_async, callback, user_data);
+  prism_operation_start (operation, error, self, &remove_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -109,22 +92,12 @@ prism_sandbox_remove_file_async (PrismSandbox *self,
 gboolean
 prism_sandbox_remove_file_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_sandbox_remove_file_async, error) != NULL;
+  return prism_operation_finish (self, result, &remove_file_method, error) != NULL;
 }
 
 /* --- rename_file ---------------------------------------------------------------- */
 
-static const PrismMethod rename_file_method = {
-  .name = "rename_file",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, rename_file),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod rename_file_method = SANDBOX_METHOD (rename_file, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -163,18 +136,13 @@ prism_sandbox_rename_file (PrismSandbox *self,
                            GCancellable *cancellable,
                            GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
   g_return_val_if_fail (path != NULL && destination != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_rename_file (self, path, destination, flags, error);
-  if (operation == NULL)
-    return FALSE;
-  value = prism_operation_run (operation, self, &rename_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_rename_file (self, path, destination, flags, error), self, &rename_file_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -207,13 +175,8 @@ prism_sandbox_rename_file_async (PrismSandbox *self,
   g_return_if_fail (path != NULL && destination != NULL);
 
   operation = new_rename_file (self, path, destination, flags, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_rename_file_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &rename_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_rename_file_async, callback, user_data);
+  prism_operation_start (operation, error, self, &rename_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -229,22 +192,12 @@ prism_sandbox_rename_file_async (PrismSandbox *self,
 gboolean
 prism_sandbox_rename_file_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_sandbox_rename_file_async, error) != NULL;
+  return prism_operation_finish (self, result, &rename_file_method, error) != NULL;
 }
 
 /* --- make_directory ------------------------------------------------------------- */
 
-static const PrismMethod make_directory_method = {
-  .name = "make_directory",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, make_directory),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod make_directory_method = SANDBOX_METHOD (make_directory, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -276,19 +229,13 @@ gboolean
 prism_sandbox_make_directory (
     PrismSandbox *self, const char *path, guint mode, PrismFileFlags flags, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
   g_return_val_if_fail (path != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_make_directory (self, path, mode, flags, error);
-  if (operation == NULL)
-    return FALSE;
-  value =
-      prism_operation_run (operation, self, &make_directory_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_make_directory (self, path, mode, flags, error), self, &make_directory_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -321,13 +268,8 @@ prism_sandbox_make_directory_async (PrismSandbox *self,
   g_return_if_fail (path != NULL);
 
   operation = new_make_directory (self, path, mode, flags, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_make_directory_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &make_directory_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_make_directory_async, callback, user_data);
+  prism_operation_start (operation, error, self, &make_directory_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -343,22 +285,12 @@ prism_sandbox_make_directory_async (PrismSandbox *self,
 gboolean
 prism_sandbox_make_directory_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_sandbox_make_directory_async, error) != NULL;
+  return prism_operation_finish (self, result, &make_directory_method, error) != NULL;
 }
 
 /* --- search --------------------------------------------------------------------- */
 
-static const PrismMethod search_method = {
-  .name = "search",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, search),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod search_method = SANDBOX_METHOD (search, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -407,18 +339,12 @@ prism_sandbox_search (PrismSandbox *self,
                       GCancellable *cancellable,
                       GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (path != NULL && query != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_search (self, path, query, flags, max_matches, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &search_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_search (self, path, query, flags, max_matches, error), self, &search_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -453,13 +379,8 @@ prism_sandbox_search_async (PrismSandbox *self,
   g_return_if_fail (path != NULL && query != NULL);
 
   operation = new_search (self, path, query, flags, max_matches, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_search_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &search_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_search_async, callback, user_data);
+  prism_operation_start (operation, error, self, &search_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -475,8 +396,5 @@ prism_sandbox_search_async (PrismSandbox *self,
 GBytes *
 prism_sandbox_search_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_search_async, error);
+  return prism_operation_finish (self, result, &search_method, error);
 }

@@ -25,14 +25,7 @@ kill_process (gpointer process)
 
 /* --- exec ----------------------------------------------------------------------- */
 
-static const PrismMethod exec_method = {
-  .name = "exec",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, exec),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod exec_method = SANDBOX_METHOD (exec, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -64,18 +57,12 @@ new_exec (PrismSandbox *self, PrismCommand *command, GError **error)
 PrismResult *
 prism_sandbox_exec (PrismSandbox *self, PrismCommand *command, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (PRISM_IS_COMMAND (command), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_exec (self, command, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &exec_method, exec_deadline (command), cancellable, error);
-  return value;
+  return prism_operation_run (new_exec (self, command, error), self, &exec_method, exec_deadline (command), cancellable,
+                              error);
 }
 
 /**
@@ -104,13 +91,8 @@ prism_sandbox_exec_async (PrismSandbox *self,
   g_return_if_fail (PRISM_IS_COMMAND (command));
 
   operation = new_exec (self, command, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_exec_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &exec_method, exec_deadline (command), cancellable, prism_sandbox_exec_async,
-                         callback, user_data);
+  prism_operation_start (operation, error, self, &exec_method, exec_deadline (command), cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -126,23 +108,12 @@ prism_sandbox_exec_async (PrismSandbox *self,
 PrismResult *
 prism_sandbox_exec_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_exec_async, error);
+  return prism_operation_finish (self, result, &exec_method, error);
 }
 
 /* --- start_process -------------------------------------------------------------- */
 
-static const PrismMethod start_process_method = {
-  .name = "start_process",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, start_process),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-  .discard = kill_process,
-};
+static const PrismMethod start_process_method = SANDBOX_METHOD (start_process, PRISM_METHOD_NONE, kill_process);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -170,18 +141,12 @@ new_start_process (PrismSandbox *self, PrismCommand *command, GError **error)
 PrismProcess *
 prism_sandbox_start_process (PrismSandbox *self, PrismCommand *command, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (PRISM_IS_COMMAND (command), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_start_process (self, command, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &start_process_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_start_process (self, command, error), self, &start_process_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -210,13 +175,8 @@ prism_sandbox_start_process_async (PrismSandbox *self,
   g_return_if_fail (PRISM_IS_COMMAND (command));
 
   operation = new_start_process (self, command, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_start_process_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &start_process_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_start_process_async, callback, user_data);
+  prism_operation_start (operation, error, self, &start_process_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -232,22 +192,12 @@ prism_sandbox_start_process_async (PrismSandbox *self,
 PrismProcess *
 prism_sandbox_start_process_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_start_process_async, error);
+  return prism_operation_finish (self, result, &start_process_method, error);
 }
 
 /* --- attach_process ------------------------------------------------------------- */
 
-static const PrismMethod attach_process_method = {
-  .name = "attach_process",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, attach_process),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod attach_process_method = SANDBOX_METHOD (attach_process, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -273,17 +223,12 @@ new_attach_process (PrismSandbox *self, const char *reference, GError **error)
 PrismProcess *
 prism_sandbox_attach_process (PrismSandbox *self, const char *reference, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (reference != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_attach_process (self, reference, error);
-  value =
-      prism_operation_run (operation, self, &attach_process_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_attach_process (self, reference, error), self, &attach_process_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -305,14 +250,11 @@ prism_sandbox_attach_process_async (PrismSandbox *self,
                                     GAsyncReadyCallback callback,
                                     gpointer user_data)
 {
-  PrismOperation *operation;
-
   g_return_if_fail (PRISM_IS_SANDBOX (self));
   g_return_if_fail (reference != NULL);
 
-  operation = new_attach_process (self, reference, NULL);
-  prism_operation_start (operation, self, &attach_process_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_attach_process_async, callback, user_data);
+  prism_operation_start (new_attach_process (self, reference, NULL), NULL, self, &attach_process_method,
+                         PRISM_OPERATION_DEADLINE_MS, cancellable, callback, user_data);
 }
 
 /**
@@ -328,8 +270,5 @@ prism_sandbox_attach_process_async (PrismSandbox *self,
 PrismProcess *
 prism_sandbox_attach_process_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_attach_process_async, error);
+  return prism_operation_finish (self, result, &attach_process_method, error);
 }

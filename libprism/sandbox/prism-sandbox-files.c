@@ -78,14 +78,7 @@ prism_sandbox_new_file_operation (PrismSandbox *self, PrismFileRequest *request,
 
 /* --- read_file ------------------------------------------------------------------ */
 
-static const PrismMethod read_file_method = {
-  .name = "read_file",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, read_file),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod read_file_method = SANDBOX_METHOD (read_file, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -120,18 +113,12 @@ GBytes *
 prism_sandbox_read_file (
     PrismSandbox *self, const char *path, gint64 offset, gint64 length, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_read_file (self, path, offset, length, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &read_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_read_file (self, path, offset, length, error), self, &read_file_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -164,13 +151,8 @@ prism_sandbox_read_file_async (PrismSandbox *self,
   g_return_if_fail (path != NULL);
 
   operation = new_read_file (self, path, offset, length, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_read_file_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &read_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_read_file_async, callback, user_data);
+  prism_operation_start (operation, error, self, &read_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -186,22 +168,12 @@ prism_sandbox_read_file_async (PrismSandbox *self,
 GBytes *
 prism_sandbox_read_file_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_read_file_async, error);
+  return prism_operation_finish (self, result, &read_file_method, error);
 }
 
 /* --- write_file ----------------------------------------------------------------- */
 
-static const PrismMethod write_file_method = {
-  .name = "write_file",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, write_file),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod write_file_method = SANDBOX_METHOD (write_file, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -242,18 +214,13 @@ prism_sandbox_write_file (PrismSandbox *self,
                           GCancellable *cancellable,
                           GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
   g_return_val_if_fail (path != NULL && bytes != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  operation = new_write_file (self, path, bytes, mode, flags, error);
-  if (operation == NULL)
-    return FALSE;
-  value = prism_operation_run (operation, self, &write_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value != NULL;
+  return prism_operation_run (new_write_file (self, path, bytes, mode, flags, error), self, &write_file_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error)
+         != NULL;
 }
 
 /**
@@ -288,13 +255,8 @@ prism_sandbox_write_file_async (PrismSandbox *self,
   g_return_if_fail (path != NULL && bytes != NULL);
 
   operation = new_write_file (self, path, bytes, mode, flags, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_write_file_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &write_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_write_file_async, callback, user_data);
+  prism_operation_start (operation, error, self, &write_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -310,22 +272,12 @@ prism_sandbox_write_file_async (PrismSandbox *self,
 gboolean
 prism_sandbox_write_file_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  return prism_operation_finish (self, result, prism_sandbox_write_file_async, error) != NULL;
+  return prism_operation_finish (self, result, &write_file_method, error) != NULL;
 }
 
 /* --- list_files ----------------------------------------------------------------- */
 
-static const PrismMethod list_files_method = {
-  .name = "list_files",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, list_files),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod list_files_method = SANDBOX_METHOD (list_files, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -354,18 +306,12 @@ GListModel *
 prism_sandbox_list_files (
     PrismSandbox *self, const char *path, PrismFileFlags flags, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_list_files (self, path, flags, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &list_files_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_list_files (self, path, flags, error), self, &list_files_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -397,13 +343,8 @@ prism_sandbox_list_files_async (PrismSandbox *self,
   g_return_if_fail (path != NULL);
 
   operation = new_list_files (self, path, flags, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_list_files_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &list_files_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_list_files_async, callback, user_data);
+  prism_operation_start (operation, error, self, &list_files_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -419,22 +360,12 @@ prism_sandbox_list_files_async (PrismSandbox *self,
 GListModel *
 prism_sandbox_list_files_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_list_files_async, error);
+  return prism_operation_finish (self, result, &list_files_method, error);
 }
 
 /* --- stat_file ------------------------------------------------------------------ */
 
-static const PrismMethod stat_file_method = {
-  .name = "stat_file",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, stat_file),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod stat_file_method = SANDBOX_METHOD (stat_file, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -460,18 +391,12 @@ new_stat_file (PrismSandbox *self, const char *path, GError **error)
 PrismFileEntry *
 prism_sandbox_stat_file (PrismSandbox *self, const char *path, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_stat_file (self, path, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &stat_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_stat_file (self, path, error), self, &stat_file_method, PRISM_OPERATION_DEADLINE_MS,
+                              cancellable, error);
 }
 
 /**
@@ -497,13 +422,8 @@ prism_sandbox_stat_file_async (
   g_return_if_fail (path != NULL);
 
   operation = new_stat_file (self, path, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_stat_file_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &stat_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_stat_file_async, callback, user_data);
+  prism_operation_start (operation, error, self, &stat_file_method, PRISM_OPERATION_DEADLINE_MS, cancellable, callback,
+                         user_data);
 }
 
 /**
@@ -519,8 +439,5 @@ prism_sandbox_stat_file_async (
 PrismFileEntry *
 prism_sandbox_stat_file_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_stat_file_async, error);
+  return prism_operation_finish (self, result, &stat_file_method, error);
 }

@@ -10,6 +10,10 @@ G_BEGIN_DECLS
 /* The backend's name: what the messages of a sandbox's errors start with. */
 char *sandbox_dup_origin (gpointer self);
 
+#define SANDBOX_METHOD(method, flags, discard)                                                                         \
+  PRISM_METHOD (prism_sandbox_get_type, PrismSandboxInterface, method, flags, &prism_sandbox_operation_errors,         \
+                sandbox_dup_origin, discard)
+
 /* An absolute path of @path, which may be relative to the workspace. NULL and
  * INVALID where it cannot be one. */
 char *prism_sandbox_resolve (PrismSandbox *self, const char *path, GError **error);

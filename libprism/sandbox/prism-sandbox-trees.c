@@ -5,14 +5,7 @@
 
 /* --- import_tree ---------------------------------------------------------------- */
 
-static const PrismMethod import_tree_method = {
-  .name = "import_tree",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, import_tree),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod import_tree_method = SANDBOX_METHOD (import_tree, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -50,19 +43,13 @@ PrismTreeIdentity *
 prism_sandbox_import_tree (
     PrismSandbox *self, GFile *folder, const char *path, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (G_IS_FILE (folder), NULL);
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_import_tree (self, folder, path, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &import_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_import_tree (self, folder, path, error), self, &import_tree_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -94,13 +81,8 @@ prism_sandbox_import_tree_async (PrismSandbox *self,
   g_return_if_fail (path != NULL);
 
   operation = new_import_tree (self, folder, path, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_import_tree_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &import_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_import_tree_async, callback, user_data);
+  prism_operation_start (operation, error, self, &import_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -116,22 +98,12 @@ prism_sandbox_import_tree_async (PrismSandbox *self,
 PrismTreeIdentity *
 prism_sandbox_import_tree_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_import_tree_async, error);
+  return prism_operation_finish (self, result, &import_tree_method, error);
 }
 
 /* --- export_tree ---------------------------------------------------------------- */
 
-static const PrismMethod export_tree_method = {
-  .name = "export_tree",
-  .iface = prism_sandbox_get_type,
-  .vfunc = G_STRUCT_OFFSET (PrismSandboxInterface, export_tree),
-  .flags = PRISM_METHOD_NONE,
-  .errors = &prism_sandbox_operation_errors,
-  .dup_origin = sandbox_dup_origin,
-};
+static const PrismMethod export_tree_method = SANDBOX_METHOD (export_tree, PRISM_METHOD_NONE, NULL);
 
 /* Checks what is asked, and makes an operation of it. */
 static PrismOperation *
@@ -164,19 +136,13 @@ PrismTreeIdentity *
 prism_sandbox_export_tree (
     PrismSandbox *self, const char *path, GOutputStream *stream, GCancellable *cancellable, GError **error)
 {
-  PrismOperation *operation;
-  gpointer value;
-
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (G_IS_OUTPUT_STREAM (stream), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  operation = new_export_tree (self, path, stream, error);
-  if (operation == NULL)
-    return NULL;
-  value = prism_operation_run (operation, self, &export_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable, error);
-  return value;
+  return prism_operation_run (new_export_tree (self, path, stream, error), self, &export_tree_method,
+                              PRISM_OPERATION_DEADLINE_MS, cancellable, error);
 }
 
 /**
@@ -208,13 +174,8 @@ prism_sandbox_export_tree_async (PrismSandbox *self,
   g_return_if_fail (G_IS_OUTPUT_STREAM (stream));
 
   operation = new_export_tree (self, path, stream, &error);
-  if (operation == NULL)
-    {
-      g_task_report_error (self, callback, user_data, prism_sandbox_export_tree_async, error);
-      return;
-    }
-  prism_operation_start (operation, self, &export_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
-                         prism_sandbox_export_tree_async, callback, user_data);
+  prism_operation_start (operation, error, self, &export_tree_method, PRISM_OPERATION_DEADLINE_MS, cancellable,
+                         callback, user_data);
 }
 
 /**
@@ -230,8 +191,5 @@ prism_sandbox_export_tree_async (PrismSandbox *self,
 PrismTreeIdentity *
 prism_sandbox_export_tree_finish (PrismSandbox *self, GAsyncResult *result, GError **error)
 {
-  g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  return prism_operation_finish (self, result, prism_sandbox_export_tree_async, error);
+  return prism_operation_finish (self, result, &export_tree_method, error);
 }
