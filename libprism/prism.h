@@ -4,6 +4,7 @@
 #include "prism-address-class.h"
 #include "prism-agent-sandbox.h"
 #include "prism-attestation.h"
+#include "prism-audit-log.h"
 #include "prism-audit-record.h"
 #include "prism-backend.h"
 #include "prism-bounds.h"

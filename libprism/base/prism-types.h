@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 #define PRISM_AVAILABLE_IN_1_0 __attribute__ ((visibility ("default"))) _PRISM_EXTERN
 
 typedef struct _PrismAttestation PrismAttestation;
+typedef struct _PrismAuditLog PrismAuditLog;
 typedef struct _PrismAuditRecord PrismAuditRecord;
 typedef struct _PrismBackend PrismBackend;
 typedef struct _PrismCapabilities PrismCapabilities;

@@ -18,3 +18,5 @@ const PrismLimitRow prism_egress_limits[] = {
   { "connection-idle-ms", { 300000, 1, 86400000 }, { 60000, 1, 600000 }, "Time without a byte either way, ms" },
   { NULL, { 0, 0, 0 }, { 0, 0, 0 }, NULL },
 };
+
+G_STATIC_ASSERT (G_N_ELEMENTS (prism_egress_limits) == PRISM_N_EGRESS_LIMITS + 1);

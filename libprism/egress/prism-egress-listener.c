@@ -12,8 +12,6 @@
 #include <gio/gunixsocketaddress.h>
 #include <string.h>
 
-#define N_LIMITS 8
-
 typedef enum
 {
   STATE_NEW,
@@ -29,11 +27,12 @@ struct _PrismEgressListener
   GSocketAddress *address;
   GSocket *socket;
   char *label;
+  PrismAuditLog *audit;
   PrismLimitsProfile profile;
   gboolean check_server_name;
   gboolean deny_direct_egress;
-  gint64 limits[N_LIMITS];
-  gboolean limit_set[N_LIMITS];
+  gint64 limits[PRISM_N_EGRESS_LIMITS];
+  gboolean limit_set[PRISM_N_EGRESS_LIMITS];
   GListStore *credentials;
 
   GMutex lock; /* for what follows */
@@ -52,6 +51,7 @@ enum
   PROP_SOCKET,
   PROP_POLICY,
   PROP_LABEL,
+  PROP_AUDIT,
   PROP_PROFILE,
   PROP_CHECK_SERVER_NAME,
   PROP_DENY_DIRECT_EGRESS,
@@ -60,7 +60,7 @@ enum
   PROP_POLICY_VERSION,
   PROP_STARTED_AT,
   PROP_FIRST_LIMIT,
-  N_PROPERTIES = PROP_FIRST_LIMIT + N_LIMITS
+  N_PROPERTIES = PROP_FIRST_LIMIT + PRISM_N_EGRESS_LIMITS
 };
 
 static GParamSpec *properties[N_PROPERTIES];
@@ -118,6 +118,9 @@ prism_egress_listener_get_property (GObject *object, guint property_id, GValue *
     case PROP_LABEL:
       g_value_set_string (value, self->label);
       break;
+    case PROP_AUDIT:
+      g_value_set_object (value, self->audit);
+      break;
     case PROP_PROFILE:
       g_value_set_enum (value, self->profile);
       break;
@@ -173,6 +176,9 @@ prism_egress_listener_set_property (GObject *object, guint property_id, const GV
       g_free (self->label);
       self->label = g_value_dup_string (value);
       break;
+    case PROP_AUDIT:
+      g_set_object (&self->audit, g_value_get_object (value));
+      break;
     case PROP_PROFILE:
       self->profile = g_value_get_enum (value);
       break;
@@ -226,6 +232,7 @@ prism_egress_listener_finalize (GObject *object)
   g_clear_object (&self->address);
   g_clear_object (&self->socket);
   g_clear_object (&self->credentials);
+  g_clear_object (&self->audit);
   g_clear_object (&self->policy);
   g_clear_pointer (&self->started_at, g_date_time_unref);
   g_free (self->label);
@@ -296,6 +303,15 @@ install_options (void)
    * Since: 1.0
    */
   properties[PROP_LABEL] = g_param_spec_string ("label", NULL, NULL, NULL, option);
+  /**
+   * PrismEgressListener:audit:
+   *
+   * Where the decisions made here are written down, besides
+   * [signal@EgressProxy::audit].
+   *
+   * Since: 1.0
+   */
+  properties[PROP_AUDIT] = g_param_spec_object ("audit", NULL, NULL, PRISM_TYPE_AUDIT_LOG, option);
   /**
    * PrismEgressListener:profile:
    *
@@ -547,6 +563,22 @@ prism_egress_listener_get_label (PrismEgressListener *self)
   g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
 
   return self->label;
+}
+
+/**
+ * prism_egress_listener_get_audit:
+ * @self: a listener
+ *
+ * Returns: (transfer none) (nullable): where the decisions made here are written down
+ *
+ * Since: 1.0
+ */
+PrismAuditLog *
+prism_egress_listener_get_audit (PrismEgressListener *self)
+{
+  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
+
+  return self->audit;
 }
 
 /**

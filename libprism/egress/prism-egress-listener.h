@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-audit-log.h"
 #include "prism-credential.h"
 #include "prism-egress-policy.h"
 #include "prism-enums.h"
@@ -8,7 +9,7 @@
 G_BEGIN_DECLS
 
 /* A way into the proxy, with its own policy, credentials, label, limits and
- * counters. Properties: address or socket, label, profile, one for each limit,
+ * counters. Properties: address or socket, label, audit, profile, one for each limit,
  * check-server-name; they are fixed once the listener was added to a proxy. */
 #define PRISM_TYPE_EGRESS_LISTENER (prism_egress_listener_get_type ())
 PRISM_AVAILABLE_IN_1_0
@@ -35,6 +36,9 @@ PRISM_AVAILABLE_IN_1_0
 gboolean prism_egress_listener_get_deny_direct_egress (PrismEgressListener *self);
 PRISM_AVAILABLE_IN_1_0
 gint64 prism_egress_listener_get_limit (PrismEgressListener *self, const char *name);
+/* The proxy keeps a reference of its own for records that are made while the listener goes. */
+PRISM_AVAILABLE_IN_1_0
+PrismAuditLog *prism_egress_listener_get_audit (PrismEgressListener *self);
 PRISM_AVAILABLE_IN_1_0
 GListModel *prism_egress_listener_get_credentials (PrismEgressListener *self);
 

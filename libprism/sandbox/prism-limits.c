@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prism-bounds.h"
+#include "prism-egress-limits-private.h"
 #include "prism-enum-types.h"
 #include "prism-limit-private.h"
 
@@ -42,18 +43,20 @@ static const PrismLimitRow table[] = {
   { "max-output-bytes", { 64 * MIB, 1, SAFE }, { 64 * MIB, 1, GIB }, "Output of one command, both streams, bytes" },
 };
 
-#define N_LIMITS ((guint)G_N_ELEMENTS (table))
+/* The table, then what the egress proxy may use for the sandbox. */
+#define N_OWN    ((guint)G_N_ELEMENTS (table))
+#define N_LIMITS (G_N_ELEMENTS (table) + PRISM_N_EGRESS_LIMITS)
 
 struct _PrismLimits
 {
   GObject parent_instance;
   PrismLimitsProfile profile;
-  gint64 values[G_N_ELEMENTS (table)];
+  gint64 values[N_LIMITS];
   guint64 set; /* a bit for each */
   gint frozen; /* atomic */
 };
 
-G_STATIC_ASSERT (G_N_ELEMENTS (table) <= 64);
+G_STATIC_ASSERT (N_LIMITS <= 64);
 
 /* PROP_PROFILE, then one for each row. */
 enum
@@ -63,7 +66,7 @@ enum
   PROP_FIRST_LIMIT,
 };
 
-static GParamSpec *props[PROP_FIRST_LIMIT + G_N_ELEMENTS (table)];
+static GParamSpec *props[PROP_FIRST_LIMIT + N_LIMITS];
 
 /**
  * PrismLimits:
@@ -76,17 +79,23 @@ static GParamSpec *props[PROP_FIRST_LIMIT + G_N_ELEMENTS (table)];
  */
 G_DEFINE_FINAL_TYPE (PrismLimits, prism_limits, G_TYPE_OBJECT)
 
+static const PrismLimitRow *
+row_at (guint row)
+{
+  return row < N_OWN ? &table[row] : &prism_egress_limits[row - N_OWN];
+}
+
 static const PrismRange *
 range_of (PrismLimits *self, guint row)
 {
-  return self->profile == PRISM_LIMITS_PROFILE_STRICT ? &table[row].strict : &table[row].standard;
+  return self->profile == PRISM_LIMITS_PROFILE_STRICT ? &row_at (row)->strict : &row_at (row)->standard;
 }
 
 static int
 find_row (const char *name)
 {
   for (guint i = 0; i < N_LIMITS; i++)
-    if (strcmp (table[i].name, name) == 0)
+    if (strcmp (row_at (i)->name, name) == 0)
       return (int)i;
   return -1;
 }
@@ -161,7 +170,7 @@ prism_limits_class_init (PrismLimitsClass *klass)
       g_param_spec_enum ("profile", NULL, NULL, PRISM_TYPE_LIMITS_PROFILE, PRISM_LIMITS_PROFILE_STANDARD,
                          G_PARAM_READWRITE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS);
   for (guint i = 0; i < N_LIMITS; i++)
-    props[PROP_FIRST_LIMIT + i] = limit_pspec (&table[i]);
+    props[PROP_FIRST_LIMIT + i] = limit_pspec (row_at (i));
   g_object_class_install_properties (object_class, G_N_ELEMENTS (props), props);
 }
 
@@ -208,7 +217,7 @@ find_row_or_fail (const char *name, GError **error)
     {
       g_autoptr (GString) known = g_string_new (NULL);
       for (guint i = 0; i < N_LIMITS; i++)
-        g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", table[i].name);
+        g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", row_at (i)->name);
       g_set_error (error, PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_UNKNOWN, "there is no limit “%s”; there are: %s", name,
                    known->str);
     }
@@ -413,7 +422,7 @@ prism_limits_list_names (PrismLimits *self)
 
   names = g_new0 (char *, N_LIMITS + 1);
   for (guint i = 0; i < N_LIMITS; i++)
-    names[i] = g_strdup (table[i].name);
+    names[i] = g_strdup (row_at (i)->name);
   return names;
 }
 
@@ -435,7 +444,7 @@ prism_limits_check (PrismLimits *self, GError **error)
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   for (guint i = 0; i < N_LIMITS; i++)
-    prism_range_check (range_of (self, i), table[i].name, self->values[i], offenders);
+    prism_range_check (range_of (self, i), row_at (i)->name, self->values[i], offenders);
   return prism_range_report (offenders, error);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-audit-log.h"
 #include "prism-command.h"
+#include "prism-egress-proxy.h"
 #include "prism-limits.h"
 #include "prism-mount.h"
 
@@ -10,7 +12,9 @@ G_BEGIN_DECLS
 /* What a caller asks of any backend. Properties: workspace (GFile, nullable),
  * workspace-mode, sandbox-path ("/workspace"), env (GStrv NAME=VALUE), labels
  * (GStrv KEY=VALUE), hide and protect (GStrv, host paths), limits, lifetime,
- * network, require (PrismControls), mounts (GListModel of PrismMount), allow-env
+ * network, egress-policy (PrismEgressPolicy), credentials (GListModel of
+ * PrismCredential), egress-proxy (PrismEgressProxy, NULL = the process's own), audit
+ * (PrismAuditLog, nullable), require (PrismControls), mounts (GListModel of PrismMount), allow-env
  * (GStrv: names such as LD_PRELOAD or BASH_ENV, which make programs run other
  * code and are refused unless named here). Frozen by the first
  * create_sandbox(): later changes are refused. */
@@ -68,6 +72,18 @@ PRISM_AVAILABLE_IN_1_0
 PrismLifetime       prism_sandbox_spec_get_lifetime       (PrismSandboxSpec   *self);
 PRISM_AVAILABLE_IN_1_0
 PrismNetworkMode    prism_sandbox_spec_get_network        (PrismSandboxSpec   *self);
+/* With network=egress: what may be reached, by whose proxy, and where that is written down. */
+PRISM_AVAILABLE_IN_1_0
+PrismEgressPolicy  *prism_sandbox_spec_get_egress_policy  (PrismSandboxSpec   *self);
+PRISM_AVAILABLE_IN_1_0
+GListModel         *prism_sandbox_spec_get_credentials    (PrismSandboxSpec   *self);
+PRISM_AVAILABLE_IN_1_0
+void                prism_sandbox_spec_add_credential     (PrismSandboxSpec   *self,
+                                                           PrismCredential    *credential);
+PRISM_AVAILABLE_IN_1_0
+PrismEgressProxy   *prism_sandbox_spec_get_egress_proxy   (PrismSandboxSpec   *self);
+PRISM_AVAILABLE_IN_1_0
+PrismAuditLog      *prism_sandbox_spec_get_audit          (PrismSandboxSpec   *self);
 PRISM_AVAILABLE_IN_1_0
 PrismControls       prism_sandbox_spec_get_require        (PrismSandboxSpec   *self);
 /* Everything that is wrong with it, before any side effect, in one error. */

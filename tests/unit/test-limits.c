@@ -33,6 +33,14 @@ static const struct
   { "stop-grace-ms", 5000, 30000, 5000 },
   { "cleanup-deadline-ms", 30000, 120000, 30000 },
   { "max-output-bytes", 64 * K *K, K *K *K, 64 * K *K },
+  { "concurrent-connections", 32, 256, 256 },
+  { "request-bytes", 64 * K *K, K *K *K, 0 },
+  { "response-bytes", 64 * K *K, K *K *K, 0 },
+  { "transfer-time-ms", 600000, 3600000, 0 },
+  { "rules-per-policy", 128, 1024, 65536 },
+  { "redirect-hops", 5, 10, 5 },
+  { "request-head-ms", 10000, 60000, 10000 },
+  { "connection-idle-ms", 60000, 600000, 300000 },
 };
 
 static void
@@ -77,11 +85,15 @@ test_table (void)
 static void
 test_off (void)
 {
-  static const char *const may[] = { "wall-time-ms", "idle-timeout-ms", "max-timeout-ms", "max-commands" };
-  static const char *const never[] = { "memory-bytes", "max-pids", "max-output-bytes", "max-concurrent-execs" };
+  static const char *const may[] = { "wall-time-ms",  "idle-timeout-ms", "max-timeout-ms",  "max-commands",
+                                     "request-bytes", "response-bytes",  "transfer-time-ms" };
+  static const char *const never[] = { "memory-bytes",           "max-pids",
+                                       "max-output-bytes",       "max-concurrent-execs",
+                                       "concurrent-connections", "request-head-ms",
+                                       "connection-idle-ms" };
   g_autoptr (PrismLimits) limits = prism_limits_new (PRISM_LIMITS_PROFILE_STANDARD);
 
-  for (gsize i = 0; i < 4; i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (may); i++)
     {
       g_assert_true (prism_limits_set (limits, may[i], 0, NULL));
       g_assert_true (prism_limits_set (limits, may[i], G_GINT64_CONSTANT (9007199254740991), NULL));

@@ -223,6 +223,125 @@ test_frozen (void)
   g_assert_error (error, PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_FROZEN);
 }
 
+/* --- egress -------------------------------------------------------------------- */
+
+static PrismSandboxSpec *
+make_egress (const char *rule)
+{
+  PrismSandboxSpec *spec = make ();
+  const char *const rules[] = { rule, NULL };
+  g_autoptr (PrismEgressPolicy) policy = prism_egress_policy_new_static (rules, NULL);
+
+  g_assert_nonnull (policy);
+  g_object_set (spec, "network", PRISM_NETWORK_MODE_EGRESS, "egress-policy", policy, NULL);
+  return spec;
+}
+
+static PrismSandboxSpec *
+give (PrismSandboxSpec *spec, const char *host)
+{
+  g_autoptr (PrismCredential) credential = prism_credential_new (host, "Authorization", "Bearer s3cret", NULL);
+
+  g_assert_nonnull (credential);
+  prism_sandbox_spec_add_credential (spec, credential);
+  return spec;
+}
+
+static void
+accept (PrismSandboxSpec *spec)
+{
+  g_autoptr (PrismSandboxSpec) owned = spec;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (prism_sandbox_spec_check (owned, &error));
+  g_assert_no_error (error);
+}
+
+static void
+test_egress_needs_policy (void)
+{
+  g_autoptr (PrismEgressPolicy) deny = prism_egress_policy_new_deny_all ();
+  g_autoptr (PrismEgressPolicy) all = prism_egress_policy_new_allow_all ();
+  PrismSandboxSpec *spec = make ();
+
+  g_object_set (spec, "network", PRISM_NETWORK_MODE_EGRESS, NULL);
+  refuse (spec, "egress-policy: network=egress needs one");
+  spec = make ();
+  g_object_set (spec, "network", PRISM_NETWORK_MODE_EGRESS, "egress-policy", deny, NULL);
+  accept (spec);
+  spec = make ();
+  g_object_set (spec, "network", PRISM_NETWORK_MODE_EGRESS, "egress-policy", all, NULL);
+  accept (spec);
+  spec = make ();
+  g_object_set (spec, "network", PRISM_NETWORK_MODE_EGRESS, "egress-policy", all, "require", PRISM_CONTROLS_EGRESS,
+                NULL);
+  refuse (spec, "require: egress");
+}
+
+/* What a sandbox without a proxy would be given for nothing. */
+static void
+test_egress_without_network (void)
+{
+  g_autoptr (PrismEgressPolicy) policy = prism_egress_policy_new_deny_all ();
+  g_autoptr (PrismAuditLog) audit = prism_audit_log_new ();
+  PrismSandboxSpec *spec = make ();
+
+  g_object_set (spec, "egress-policy", policy, NULL);
+  refuse (spec, "egress-policy: it needs network=egress");
+  spec = make ();
+  g_object_set (spec, "audit", audit, NULL);
+  refuse (spec, "audit: it needs network=egress");
+  refuse (give (make (), "good.test"), "credentials: it needs network=egress");
+  spec = make ();
+  prism_limits_set (prism_sandbox_spec_get_limits (spec), "request-bytes", 1000, NULL);
+  refuse (spec, "limits request-bytes: it needs network=egress");
+  spec = make_egress ("good.test");
+  prism_limits_set (prism_sandbox_spec_get_limits (spec), "request-bytes", 1000, NULL);
+  accept (spec);
+}
+
+static void
+test_egress_credentials (void)
+{
+  accept (give (make_egress ("https://good.test"), "good.test"));
+  accept (give (make_egress ("good.test"), "good.test"));
+  accept (give (make_egress ("https://good.test:8443"), "good.test"));
+  accept (give (make_egress ("good.test:*"), "GOOD.test."));
+  accept (give (make_egress ("https://.good.test"), "api.good.test"));
+  accept (give (make_egress ("https://api.good.test"), ".good.test"));
+  accept (give (make_egress ("https://.good.test"), ".api.good.test"));
+  refuse (give (make_egress ("http://good.test"), "good.test"), "allow https://good.test");
+  refuse (give (make_egress ("https://good.test"), "api.good.test"), "api.good.test: no rule");
+  refuse (give (make_egress ("https://notgood.test"), ".good.test"), ".good.test: no rule");
+  refuse (give (give (make_egress ("https://good.test"), "good.test"), "Good.test."), "good.test twice");
+}
+
+static void
+test_egress_secret_is_not_said (void)
+{
+  g_autoptr (PrismSandboxSpec) spec = give (make_egress ("http://good.test"), "good.test");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (prism_sandbox_spec_check (spec, &error));
+  g_assert_null (strstr (error->message, "s3cret"));
+}
+
+static void
+test_egress_too_many_rules (void)
+{
+  g_autoptr (PrismLimits) strict = prism_limits_new (PRISM_LIMITS_PROFILE_STRICT);
+  g_autoptr (GPtrArray) rules = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (PrismEgressPolicy) policy = NULL;
+  PrismSandboxSpec *spec = make ();
+
+  for (guint i = 0; i < 129; i++)
+    g_ptr_array_add (rules, g_strdup_printf ("https://h%u.test", i));
+  g_ptr_array_add (rules, NULL);
+  policy = prism_egress_policy_new_static ((const char *const *)rules->pdata, NULL);
+  g_object_set (spec, "limits", strict, "network", PRISM_NETWORK_MODE_EGRESS, "egress-policy", policy, NULL);
+  refuse (spec, "129 rules, and rules-per-policy is 128");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -236,5 +355,10 @@ main (int argc, char **argv)
   g_test_add_func ("/spec/bounded", test_bounded);
   g_test_add_func ("/spec/command", test_command);
   g_test_add_func ("/spec/frozen", test_frozen);
+  g_test_add_func ("/spec/egress/needs-policy", test_egress_needs_policy);
+  g_test_add_func ("/spec/egress/without-network", test_egress_without_network);
+  g_test_add_func ("/spec/egress/credentials", test_egress_credentials);
+  g_test_add_func ("/spec/egress/secret", test_egress_secret_is_not_said);
+  g_test_add_func ("/spec/egress/too-many-rules", test_egress_too_many_rules);
   return g_test_run ();
 }
