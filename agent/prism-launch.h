@@ -7,8 +7,8 @@
  * but it is read as if it were not: every length, count and path has a bound, and
  * what breaks a rule ends the start.
  *
- * DESCRIPTORS of `prism-agent --launch`: 3 the plan (a regular file or a memfd,
- * read from its beginning), 4 the agent's end of the control socket, 5 the
+ * DESCRIPTORS of `prism-agent --launch`: 3 the plan (a file, read from its
+ * beginning, or a stream that ends after it), 4 the agent's end of the control socket, 5 the
  * keeper's end of a SOCK_SEQPACKET pair. Numbers are little-endian; str and strv
  * are prism-wire.h's.
  *

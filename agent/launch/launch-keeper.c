@@ -72,6 +72,15 @@ launch_abandon (void)
   _exit (1);
 }
 
+/* From a file, or as the host composes it. */
+static ssize_t
+read_part (uint8_t *to, size_t most, size_t at)
+{
+  ssize_t n = pread (PRISM_LAUNCH_PLAN_FD, to, most, (off_t)at);
+
+  return n < 0 && errno == ESPIPE ? read (PRISM_LAUNCH_PLAN_FD, to, most) : n;
+}
+
 static size_t
 read_plan (void)
 {
@@ -79,7 +88,7 @@ read_plan (void)
 
   for (;;)
     {
-      ssize_t n = pread (PRISM_LAUNCH_PLAN_FD, launch_plan_bytes + size, sizeof launch_plan_bytes - size, (off_t)size);
+      ssize_t n = read_part (launch_plan_bytes + size, sizeof launch_plan_bytes - size, size);
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0)

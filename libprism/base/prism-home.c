@@ -6,11 +6,9 @@
  * context it was made in. How it is known:
  *
  *  - A method that a binding implements is code made at run time. An address
- *    that lies in no loaded object (dladdr() knows none) is such a closure, and
- *    a type with one in any watched interface is a script's. Compiled code,
- *    plug-ins and Vala among it, always lies in a loaded object. A script's
- *    subclass that overrides no method of the interface inherits compiled
- *    methods and counts as compiled.
+ *    that lies in no loaded object is such a closure, and a type with one in any watched interface is a script's.
+ * Compiled code, plug-ins and Vala among it, always lies in a loaded object. A script's subclass that overrides no
+ * method of the interface inherits compiled methods and counts as compiled.
  *  - Bindings fill the interface in after the class was initialised, but before
  *    there is an instance; so types are judged late, and instances at birth, by
  *    a hook on `constructed` of the class that first implements the interface.
@@ -19,7 +17,7 @@
  *    lives, not in the private context that the call iterates. */
 #include "prism-home-private.h"
 
-#include <dlfcn.h>
+#include <link.h>
 
 #define MAX_WATCHED 8
 
@@ -116,12 +114,24 @@ ref_current_context (void)
 
 /* --- types ------------------------------------------------------------------- */
 
+/* Not dladdr(): that also looks for the nearest symbol, through all of them. */
+static int
+holds (struct dl_phdr_info *object, size_t size, void *address)
+{
+  for (guint i = 0; i < object->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *part = &object->dlpi_phdr[i];
+
+      if (part->p_type == PT_LOAD && (guintptr)address - (object->dlpi_addr + part->p_vaddr) < part->p_memsz)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 is_compiled_code (gpointer address)
 {
-  Dl_info info;
-
-  return dladdr (address, &info) != 0;
+  return dl_iterate_phdr (holds, address) != 0;
 }
 
 static gboolean

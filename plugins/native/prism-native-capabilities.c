@@ -89,19 +89,25 @@ judge (const PrismNativeAsked *asked, guint i, guint32 facts, GVariantDict *evid
   return controls[i].control;
 }
 
+/* a{sv} to a{ss}, with the parts that are there: made anew they would be a good part
+ * of what a create costs. */
 static GVariant *
 to_strings (GVariantDict *evidence)
 {
   g_autoptr (GVariant) all = g_variant_ref_sink (g_variant_dict_end (evidence));
-  GVariantBuilder builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a{ss}"));
-  const char *key;
-  GVariantIter iter;
-  GVariant *value;
+  gsize n = g_variant_n_children (all);
+  g_autofree GVariant **entries = g_new (GVariant *, n);
 
-  g_variant_iter_init (&iter, all);
-  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
-    g_variant_builder_add (&builder, "{ss}", key, g_variant_get_string (value, NULL));
-  return g_variant_builder_end (&builder);
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) entry = g_variant_get_child_value (all, i);
+      g_autoptr (GVariant) key = g_variant_get_child_value (entry, 0);
+      g_autoptr (GVariant) box = g_variant_get_child_value (entry, 1);
+      g_autoptr (GVariant) text = g_variant_get_variant (box);
+
+      entries[i] = g_variant_new_dict_entry (key, text);
+    }
+  return g_variant_new_array (G_VARIANT_TYPE ("{ss}"), entries, n);
 }
 
 PrismCapabilities *

@@ -16,47 +16,85 @@ prism_native_controller_get_name (PrismNativeController controller)
   return names[controller];
 }
 
-static gboolean
-has_word (const char *list, const char *word, const char *separator)
+/* A part of a text: nothing is copied to be looked at. */
+typedef struct
 {
-  g_auto (GStrv) words = g_strsplit (list, separator, -1);
+  const char *at;
+  gsize length;
+} Part;
 
-  for (guint i = 0; words[i] != NULL; i++)
-    if (strcmp (g_strstrip (words[i]), word) == 0)
+/* What comes before the next @separator, which is taken off; FALSE at the end. */
+static gboolean
+next_part (Part *rest, char separator, Part *part)
+{
+  const char *found;
+
+  if (rest->at == NULL)
+    return FALSE;
+  found = memchr (rest->at, separator, rest->length);
+  *part = (Part){ rest->at, found != NULL ? (gsize)(found - rest->at) : rest->length };
+  *rest = found != NULL ? (Part){ found + 1, rest->length - part->length - 1 } : (Part){ NULL, 0 };
+  return TRUE;
+}
+
+static gboolean
+is_word (Part part, const char *word)
+{
+  while (part.length > 0 && g_ascii_isspace (part.at[part.length - 1]))
+    part.length--;
+  return part.length == strlen (word) && memcmp (part.at, word, part.length) == 0;
+}
+
+static gboolean
+has_word (Part list, const char *word, char separator)
+{
+  Part part;
+
+  while (next_part (&list, separator, &part))
+    if (is_word (part, word))
       return TRUE;
   return FALSE;
 }
 
 /* Octal escapes of mountinfo: space, tab, newline, backslash. */
 static char *
-unescape (const char *text)
+unescape (Part part)
 {
+  g_autofree char *text = g_strndup (part.at, part.length);
   return g_strcompress (text);
+}
+
+/* A line ID PARENT DEVICE ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS. */
+static gboolean
+is_mount_of (Part line, const char *controller, Part *root, Part *point)
+{
+  Part part, type;
+
+  for (guint i = 0; i < 6; i++)
+    if (!next_part (&line, ' ', i == 3 ? root : i == 4 ? point : &part))
+      return FALSE;
+  do
+    if (!next_part (&line, ' ', &part))
+      return FALSE;
+  while (!is_word (part, "-"));
+  if (!next_part (&line, ' ', &type) || !next_part (&line, ' ', &part))
+    return FALSE;
+  return controller == NULL ? is_word (type, "cgroup2") : is_word (type, "cgroup") && has_word (line, controller, ',');
 }
 
 /* The mount of one hierarchy: where it is, and which of its folders is there. */
 static gboolean
 find_mount (const char *mountinfo, const char *controller, char **point, char **root)
 {
-  g_auto (GStrv) lines = g_strsplit (mountinfo, "\n", -1);
+  Part rest = { mountinfo, strlen (mountinfo) }, line, at_root, at_point;
 
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      const char *dash = strstr (lines[i], " - ");
-      g_auto (GStrv) left = NULL, right = NULL;
-      if (dash == NULL)
-        continue;
-      left = g_strsplit (lines[i], " ", 6);
-      right = g_strsplit (dash + 3, " ", 3);
-      if (g_strv_length (left) < 6 || g_strv_length (right) < 3)
-        continue;
-      if (strcmp (right[0], controller == NULL ? "cgroup2" : "cgroup") != 0
-          || (controller != NULL && !has_word (right[2], controller, ",")))
-        continue;
-      *root = unescape (left[3]);
-      *point = unescape (left[4]);
-      return TRUE;
-    }
+  while (next_part (&rest, '\n', &line))
+    if (is_mount_of (line, controller, &at_root, &at_point))
+      {
+        *root = unescape (at_root);
+        *point = unescape (at_point);
+        return TRUE;
+      }
   return FALSE;
 }
 
@@ -64,17 +102,13 @@ find_mount (const char *mountinfo, const char *controller, char **point, char **
 static char *
 find_path (const char *cgroup, const char *controller)
 {
-  g_auto (GStrv) lines = g_strsplit (cgroup, "\n", -1);
+  Part rest = { cgroup, strlen (cgroup) }, line, id, controllers;
 
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      g_auto (GStrv) fields = g_strsplit (lines[i], ":", 3);
-      if (g_strv_length (fields) != 3)
-        continue;
-      if (controller == NULL ? fields[1][0] == 0 && strcmp (fields[0], "0") == 0
-                             : has_word (fields[1], controller, ","))
-        return g_strdup (fields[2]);
-    }
+  while (next_part (&rest, '\n', &line))
+    if (next_part (&line, ':', &id) && next_part (&line, ':', &controllers) && line.at != NULL
+        && (controller == NULL ? controllers.length == 0 && is_word (id, "0")
+                               : has_word (controllers, controller, ',')))
+      return g_strndup (line.at, line.length);
   return NULL;
 }
 
@@ -106,7 +140,7 @@ static gboolean
 hands_on (const char *folder, const char *controller)
 {
   g_autofree char *file = g_build_filename (folder, "cgroup.subtree_control", NULL), *text = NULL;
-  return g_file_get_contents (file, &text, NULL, NULL) && has_word (text, controller, " ");
+  return g_file_get_contents (file, &text, NULL, NULL) && has_word ((Part){ text, strlen (text) }, controller, ' ');
 }
 
 /* The root of the hierarchy may have processes and children with controllers: as

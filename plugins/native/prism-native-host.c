@@ -85,11 +85,12 @@ add_path (GPtrArray *pieces, const char *path)
     }
 }
 
-/* Java keeps what it cannot start without under a name with its version in it. */
+/* Java keeps what it cannot start without under a name with its version in it. All
+ * of /etc is read for it only where there is a Java. */
 static void
 add_java (GPtrArray *pieces)
 {
-  g_autoptr (GDir) etc = g_dir_open ("/etc", 0, NULL);
+  g_autoptr (GDir) etc = access ("/usr/lib/jvm", F_OK) == 0 ? g_dir_open ("/etc", 0, NULL) : NULL;
   const char *name;
 
   while (etc != NULL && (name = g_dir_read_name (etc)) != NULL)

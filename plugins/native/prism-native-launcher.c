@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +28,7 @@ struct _PrismNativeLauncher
 {
   pid_t pid;
   int pidfd, control, keeper;
+  int plan;          /* the stream that the plan goes into, until it has gone */
   GPtrArray *notes;  /* of PrismNativeNote */
   GPtrArray *groups; /* of folders that the keeper makes and removes */
   gboolean ready, running, ended, reaped;
@@ -58,35 +58,6 @@ set_errno_error (GError **error, const char *what)
 {
   int saved = errno;
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: %s: %s", what, g_strerror (saved));
-}
-
-static int
-write_plan (GBytes *plan, GError **error)
-{
-  gsize size = 0;
-  const guint8 *bytes = g_bytes_get_data (plan, &size);
-  int fd = memfd_create ("prism-plan", MFD_CLOEXEC);
-
-  if (fd < 0)
-    {
-      set_errno_error (error, "a file in memory for the plan");
-      return -1;
-    }
-  while (size > 0)
-    {
-      ssize_t n = write (fd, bytes, size);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        {
-          set_errno_error (error, "writing the plan");
-          close (fd);
-          return -1;
-        }
-      bytes += n;
-      size -= n;
-    }
-  return fd;
 }
 
 static gboolean
@@ -161,7 +132,7 @@ new_launcher (int ends[2], GError **error)
       return NULL;
     }
   self = g_new0 (PrismNativeLauncher, 1);
-  self->pid = self->pidfd = -1;
+  self->pid = self->pidfd = self->plan = -1;
   self->reaped = TRUE;
   self->control = control[0];
   self->keeper = keeper[0];
@@ -173,24 +144,29 @@ new_launcher (int ends[2], GError **error)
 }
 
 PrismNativeLauncher *
-prism_native_launcher_spawn (const char *agent, GBytes *plan, GError **error)
+prism_native_launcher_begin (const char *agent, GError **error)
 {
   g_autoptr (PrismNativeLauncher) self = NULL;
-  int fds[3] = { -1, -1, -1 }, status = 0;
+  int plan[2] = { -1, -1 }, fds[3] = { -1, -1, -1 }, status = 0;
+  gboolean spawned;
 
   self = new_launcher (&fds[1], error);
   if (self == NULL)
     return NULL;
-  fds[0] = write_plan (plan, error);
-  if (fds[0] >= 0)
-    status = prism_native_spawn (agent, FALSE, fds, &self->pid);
+  spawned = make_pair (SOCK_STREAM, plan, error);
+  if (spawned)
+    {
+      self->plan = plan[0];
+      fds[0] = plan[1];
+      status = prism_native_spawn (agent, FALSE, fds, &self->pid);
+    }
   for (guint i = 0; i < 3; i++)
     close_fd (&fds[i]);
   if (status != 0)
     g_set_error (
         error, PRISM_SANDBOX_ERROR, status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
         "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
-  if (status != 0 || self->pid < 0)
+  if (status != 0 || !spawned)
     return NULL;
   self->reaped = FALSE;
   self->running = TRUE;
@@ -316,29 +292,62 @@ time_left (gint64 deadline)
   return (int)CLAMP (left, 0, G_MAXINT);
 }
 
+static gboolean
+wait_for (int fd, short events, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  struct pollfd fds[2] = { { fd, events, 0 }, { g_cancellable_get_fd (cancellable), POLLIN, 0 } };
+  int n = poll (fds, fds[1].fd >= 0 ? 2 : 1, time_left (deadline));
+
+  if (fds[1].fd >= 0)
+    g_cancellable_release_fd (cancellable);
+  if (g_cancellable_is_cancelled (cancellable))
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED, "native: cancelled");
+  else if (n == 0)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
+                         "native: the sandbox did not start in time; raise startup-timeout-ms");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* A launcher that is gone says why, or its end does: wait_ready() hears of it. */
+gboolean
+prism_native_launcher_give_plan (
+    PrismNativeLauncher *self, GBytes *plan, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  gsize size = 0;
+  const guint8 *bytes = g_bytes_get_data (plan, &size);
+
+  while (size > 0)
+    {
+      ssize_t n = send (self->plan, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n >= 0)
+        {
+          bytes += n;
+          size -= n;
+        }
+      else if (errno == EAGAIN)
+        {
+          if (!wait_for (self->plan, POLLOUT, deadline, cancellable, error))
+            return FALSE;
+        }
+      else if (errno != EINTR)
+        break;
+    }
+  /* The end of it is heard also where a fork of this process holds a copy. */
+  shutdown (self->plan, SHUT_WR);
+  close_fd (&self->plan);
+  return TRUE;
+}
+
 gboolean
 prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GCancellable *cancellable, GError **error)
 {
   gboolean open = TRUE;
 
   while (open && !(open = read_messages (self), self->ready || self->failure != NULL))
-    {
-      struct pollfd fds[2] = { { self->keeper, POLLIN, 0 }, { g_cancellable_get_fd (cancellable), POLLIN, 0 } };
-      int n = poll (fds, fds[1].fd >= 0 ? 2 : 1, time_left (deadline));
-      if (fds[1].fd >= 0)
-        g_cancellable_release_fd (cancellable);
-      if (g_cancellable_is_cancelled (cancellable))
-        {
-          g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED, "native: cancelled");
-          return FALSE;
-        }
-      if (n == 0)
-        {
-          g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
-                               "native: the sandbox did not start in time; raise startup-timeout-ms");
-          return FALSE;
-        }
-    }
+    if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
+      return FALSE;
   if (self->failure != NULL)
     {
       g_propagate_error (error, g_error_copy (self->failure));
@@ -428,6 +437,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
   gboolean open = TRUE;
 
   close_fd (&self->control);
+  close_fd (&self->plan);
   if (!self->running)
     return TRUE;
   shutdown (self->keeper, SHUT_WR);
@@ -464,6 +474,7 @@ prism_native_launcher_free (PrismNativeLauncher *self)
   if (self->running)
     prism_native_launcher_end (self, g_get_monotonic_time () + 10 * G_USEC_PER_SEC, NULL);
   close_fd (&self->control);
+  close_fd (&self->plan);
   close_fd (&self->keeper);
   close_fd (&self->pidfd);
   g_ptr_array_unref (self->notes);

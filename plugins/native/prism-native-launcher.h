@@ -16,7 +16,10 @@ typedef struct
   char *key, *text;
 } PrismNativeNote;
 
-PrismNativeLauncher *prism_native_launcher_spawn (const char *agent, GBytes *plan, GError **error);
+/* One that waits for its plan: while the host composes that, the program starts. */
+PrismNativeLauncher *prism_native_launcher_begin (const char *agent, GError **error);
+gboolean prism_native_launcher_give_plan (
+    PrismNativeLauncher *self, GBytes *plan, gint64 deadline, GCancellable *cancellable, GError **error);
 /* By the launcher that stays, which is started if there is none. */
 PrismNativeLauncher *prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GError **error);
 /* The host's end of the control socket; the caller closes it. */

@@ -112,8 +112,9 @@ try_start (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancell
 
   if (plan == NULL)
     return FALSE;
-  launcher = prism_native_launcher_spawn (prism_agent_get_path (), plan, error);
-  if (launcher == NULL || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+  launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
+  if (launcher == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error)
+      || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
     return FALSE;
   *facts = prism_native_launcher_get_facts (launcher);
   return prism_native_launcher_end (launcher, deadline, error);

@@ -150,41 +150,70 @@ new_sandbox (PrismSandboxSpec *spec, PrismNativeRequest *request, PrismNativeLau
   return self;
 }
 
-/* The first sandbox of a process is started at once, for a process that makes no
- * other; the next ones by a launcher that stays and has most of it ready. */
+/* By a launcher that stays and has most of it ready. NULL without an error: it just
+ * ended, and says nothing; all else is the start's own failure. */
 static PrismNativeLauncher *
-start_launcher (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancellable, GError **error)
+ask_launcher (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  static gint starts;
-  const char *agent = prism_agent_get_path ();
+  g_autoptr (GBytes) template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
+  g_autoptr (GBytes) plan =
+      template != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error) : NULL;
   g_autoptr (PrismNativeLauncher) launcher = NULL;
   g_autoptr (GError) failure = NULL;
-  g_autoptr (GBytes) plan = NULL;
 
-  if (prism_native_plan_can_use_template (asked) && g_atomic_int_add (&starts, 1) > 0)
-    {
-      g_autoptr (GBytes) template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
-      if (template == NULL || (plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error)) == NULL)
-        return NULL;
-      launcher = prism_native_launcher_ask (agent, template, plan, &failure);
-      if (launcher != NULL && prism_native_launcher_wait_ready (launcher, deadline, cancellable, &failure))
-        return g_steal_pointer (&launcher);
-      /* One that just ended says nothing; all else is the start's own failure. */
-      if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
-        {
-          g_propagate_error (error, g_steal_pointer (&failure));
-          return NULL;
-        }
-      g_clear_pointer (&launcher, prism_native_launcher_free);
-      g_clear_pointer (&plan, g_bytes_unref);
-    }
-  plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error);
   if (plan == NULL)
     return NULL;
-  launcher = prism_native_launcher_spawn (agent, plan, error);
-  if (launcher == NULL || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+  launcher = prism_native_launcher_ask (prism_agent_get_path (), template, plan, &failure);
+  if (launcher != NULL && prism_native_launcher_wait_ready (launcher, deadline, cancellable, &failure))
+    return g_steal_pointer (&launcher);
+  if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return NULL;
+}
+
+/* @begun: (nullable) (transfer full): one that has been started and waits. */
+static PrismNativeLauncher *
+start_launcher (PrismNativeLauncher *begun,
+                const PrismNativeAsked *asked,
+                gint64 deadline,
+                GCancellable *cancellable,
+                GError **error)
+{
+  g_autoptr (PrismNativeLauncher) launcher = begun;
+  g_autoptr (GBytes) plan = NULL;
+
+  if (launcher == NULL && prism_native_plan_can_use_template (asked))
+    {
+      GError *failure = NULL;
+      launcher = ask_launcher (asked, deadline, cancellable, &failure);
+      if (launcher != NULL)
+        return g_steal_pointer (&launcher);
+      if (failure != NULL)
+        {
+          g_propagate_error (error, failure);
+          return NULL;
+        }
+    }
+  if (launcher == NULL)
+    launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
+  plan = launcher != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error) : NULL;
+  if (plan == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error)
+      || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
     return NULL;
   return g_steal_pointer (&launcher);
+}
+
+/* The first sandbox of a process is started by itself, for a process that makes no
+ * other, and before anything is looked up for it: its program starts meanwhile. */
+static gboolean
+begin_first (PrismNativeLauncher **begun, GError **error)
+{
+  static gint starts;
+
+  if (g_atomic_int_add (&starts, 1) > 0)
+    return TRUE;
+  *begun = prism_native_launcher_begin (prism_agent_get_path (), error);
+  return *begun != NULL;
 }
 
 PrismSandbox *
@@ -195,12 +224,14 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
   gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
-  g_autoptr (PrismNativeRequest) request = prism_native_request_new (spec, options, error);
+  g_autoptr (PrismNativeRequest) request = NULL;
   g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_autoptr (PrismNativeLauncher) begun = NULL;
   g_autoptr (PrismNativeLauncher) launcher = NULL;
   g_autoptr (PrismNativeSandbox) self = NULL;
 
-  if (request == NULL || (launcher = start_launcher (&request->asked, deadline, cancellable, error)) == NULL)
+  if (!begin_first (&begun, error) || (request = prism_native_request_new (spec, options, error)) == NULL
+      || (launcher = start_launcher (g_steal_pointer (&begun), &request->asked, deadline, cancellable, error)) == NULL)
     return NULL;
   for (guint i = 0; i < request->limits.n_groups; i++)
     prism_native_launcher_add_group (launcher, request->limits.groups[i].folder);

@@ -137,7 +137,9 @@ spawn (const PrismNativeAsked *asked)
     {
       plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
       g_assert_no_error (error);
-      launcher = prism_native_launcher_spawn (agent, plan, &error);
+      launcher = prism_native_launcher_begin (agent, &error);
+      g_assert_no_error (error);
+      prism_native_launcher_give_plan (launcher, plan, -1, NULL, &error);
     }
   g_assert_no_error (error);
   return launcher;
