@@ -326,6 +326,7 @@ main (int argc, char **argv)
     {
       bench_start_rows (&bench);
       bench_exec_rows (&bench);
+      bench_cold_rows (&bench);
       bench_stream_rows (&bench);
       bench_tree_rows (&bench);
       bench_memory_rows (&bench);

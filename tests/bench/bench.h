@@ -63,6 +63,8 @@ gboolean peer_spawn (const char *const *argv, const char *cwd, int out);
 gboolean peer_vfork (const char *program);
 char **peer_bwrap (Bench *bench, const char *const *argv);
 double peer_run_bwrap (gpointer bench);
+/* The same with /bin/true, which is linked to the C library. */
+double peer_run_bwrap_true (gpointer bench);
 typedef struct _PeerWorker PeerWorker;
 /* A program that does one round for each line on its stdin and answers with its microseconds. */
 PeerWorker *peer_worker_new (const char *const *argv, const char *cwd);
@@ -72,6 +74,7 @@ void peer_worker_free (PeerWorker *worker);
 /* One file of rows each. */
 void bench_start_rows (Bench *bench);
 void bench_exec_rows (Bench *bench);
+void bench_cold_rows (Bench *bench);
 void bench_stream_rows (Bench *bench);
 void bench_tree_rows (Bench *bench);
 void bench_memory_rows (Bench *bench);

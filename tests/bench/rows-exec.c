@@ -45,17 +45,6 @@ whole_process (gpointer data)
 }
 
 static double
-whole_bwrap (gpointer data)
-{
-  static char **argv;
-  const char *const inside[] = { "true", NULL };
-  if (argv == NULL)
-    argv = peer_bwrap (data, inside);
-  double start = bench_now_us ();
-  return peer_spawn ((const char *const *)argv, NULL, -1) ? bench_now_us () - start : -1;
-}
-
-static double
 whole_srt (gpointer data)
 {
   Bench *bench = data;
@@ -109,7 +98,7 @@ bench_exec_rows (Bench *bench)
   bench_row (bench, &(BenchRow){ "exec: dynamic /bin/true in a live sandbox", "prism exec, sync", "posix_spawn, wait",
                                  "us", exec_live, spawn_dynamic, &b, bench, 1000, 30, BENCH_AT_MOST, 1.4 });
   bench_row (bench, &(BenchRow){ "run: prism run -- true, the whole process", "prism run", "bwrap", "us", whole_process,
-                                 whole_bwrap, bench, bench, 150, 5, BENCH_AT_MOST, 1.5 });
+                                 peer_run_bwrap_true, bench, bench, 150, 5, BENCH_AT_MOST, 1.5 });
   srt_rows (bench, &a);
   prism_sandbox_close (sandbox, NULL, NULL);
 }
