@@ -60,9 +60,8 @@ describe (GString *text, guint32 facts, gboolean hold)
 }
 
 static PrismControls
-judge (const PrismNativeAsked *asked, guint i, guint32 facts, GVariantDict *evidence)
+judge (gboolean host_tree, guint i, guint32 facts, GString *evidence)
 {
-  gboolean host_tree = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
   guint32 needed = controls[i].facts;
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -71,53 +70,67 @@ judge (const PrismNativeAsked *asked, guint i, guint32 facts, GVariantDict *evid
     needed |= PRISM_LAUNCH_FACT_NO_UNIX | PRISM_LAUNCH_FACT_PID;
   if (host_tree && controls[i].not_in_network_only != NULL)
     {
-      g_variant_dict_insert_value (
-          evidence, controls[i].name,
-          g_variant_new_take_string (g_strconcat ("not enforced: ", controls[i].not_in_network_only, NULL)));
+      g_string_append_printf (text, "not enforced: %s", controls[i].not_in_network_only);
+      prism_native_evidence_say (evidence, controls[i].name, text->str);
       return PRISM_CONTROLS_NONE;
     }
   describe (text, needed & ~facts, FALSE);
   if (text->len > 0)
     {
       g_string_prepend (text, "not enforced: the probe inside found: ");
-      g_variant_dict_insert (evidence, controls[i].name, "s", text->str);
+      prism_native_evidence_say (evidence, controls[i].name, text->str);
       return PRISM_CONTROLS_NONE;
     }
   describe (text, needed, TRUE);
   g_string_append (text, "; proved by the probe inside");
-  g_variant_dict_insert (evidence, controls[i].name, "s", text->str);
+  prism_native_evidence_say (evidence, controls[i].name, text->str);
   return controls[i].control;
 }
 
-/* a{sv} to a{ss}, with the parts that are there: made anew they would be a good part
- * of what a create costs. */
-static GVariant *
-to_strings (GVariantDict *evidence)
+static PrismCapabilities *
+judge_all (gboolean host_tree, guint32 facts, const GString *evidence)
 {
-  g_autoptr (GVariant) all = g_variant_ref_sink (g_variant_dict_end (evidence));
-  gsize n = g_variant_n_children (all);
-  g_autofree GVariant **entries = g_new (GVariant *, n);
-
-  for (gsize i = 0; i < n; i++)
-    {
-      g_autoptr (GVariant) entry = g_variant_get_child_value (all, i);
-      g_autoptr (GVariant) key = g_variant_get_child_value (entry, 0);
-      g_autoptr (GVariant) box = g_variant_get_child_value (entry, 1);
-      g_autoptr (GVariant) text = g_variant_get_variant (box);
-
-      entries[i] = g_variant_new_dict_entry (key, text);
-    }
-  return g_variant_new_array (G_VARIANT_TYPE ("{ss}"), entries, n);
-}
-
-PrismCapabilities *
-prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, GVariantDict *evidence)
-{
+  g_autoptr (GString) all = g_string_new_len (evidence->str, evidence->len);
   PrismControls held = PRISM_CONTROLS_WORKSPACE;
 
   for (guint i = 0; i < G_N_ELEMENTS (controls); i++)
-    held |= judge (asked, i, facts, evidence);
-  g_variant_dict_insert (evidence, "workspace", "s",
-                         "commands and file operations go through one agent, which sees one tree");
-  return prism_capabilities_new (held, to_strings (evidence));
+    held |= judge (host_tree, i, facts, all);
+  prism_native_evidence_say (all, "workspace",
+                             "commands and file operations go through one agent, which sees one tree");
+  return prism_capabilities_new (held, prism_native_evidence_end (all));
+}
+
+/* The same facts and the same evidence say the same: a host that makes one sandbox
+ * after another hears it each time, and it is put into words once. */
+PrismCapabilities *
+prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, const GString *evidence)
+{
+  static GMutex lock;
+  static struct
+  {
+    PrismCapabilities *capabilities;
+    GString *evidence;
+    gboolean host_tree;
+    guint32 facts;
+  } last;
+  gboolean host_tree = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
+  PrismCapabilities *self;
+
+  g_mutex_lock (&lock);
+  if (last.capabilities == NULL || last.host_tree != host_tree || last.facts != facts
+      || !g_string_equal (last.evidence, evidence))
+    {
+      if (last.capabilities != NULL)
+        {
+          prism_capabilities_unref (last.capabilities);
+          g_string_free (last.evidence, TRUE);
+        }
+      last.capabilities = judge_all (host_tree, facts, evidence);
+      last.evidence = g_string_new_len (evidence->str, evidence->len);
+      last.host_tree = host_tree;
+      last.facts = facts;
+    }
+  self = prism_capabilities_ref (last.capabilities);
+  g_mutex_unlock (&lock);
+  return self;
 }

@@ -3,12 +3,14 @@
 
 #include <libprism/prism.h>
 
+#include "prism-native-evidence.h"
 #include "prism-native-plan.h"
 
 G_BEGIN_DECLS
 
 /* Pure: from what was asked and what the probe inside found true (the launcher's
- * PRISM_LAUNCH_FACT_… bits) to the controls that hold. @evidence is added to. */
-PrismCapabilities *prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, GVariantDict *evidence);
+ * PRISM_LAUNCH_FACT_… bits) to the controls that hold, with @evidence and each
+ * control's own. */
+PrismCapabilities *prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, const GString *evidence);
 
 G_END_DECLS

@@ -37,7 +37,7 @@ add_setting (PrismNativeLimits *self, PrismNativeGroup *group, const char *file,
 static void
 say (PrismNativeLimits *self, const char *limit, const char *evidence)
 {
-  g_variant_dict_insert (self->evidence, limit, "s", evidence);
+  prism_native_evidence_say (self->evidence, limit, evidence);
 }
 
 static void
@@ -146,7 +146,7 @@ prism_native_limits_decide (PrismNativeLimits *self,
 
   memset (self, 0, sizeof *self);
   self->texts = g_string_chunk_new (512);
-  self->evidence = g_variant_dict_new (NULL);
+  self->evidence = g_string_sized_new (1024);
   decide_memory (self, cgroup, limits, id);
   decide_processes (self, cgroup, prism_limits_get (limits, "max-pids"), id);
   say (self, "tmp-bytes", "size of one tmpfs, which /tmp, /run, /dev/shm and home share");
@@ -166,5 +166,6 @@ void
 prism_native_limits_clear (PrismNativeLimits *self)
 {
   g_clear_pointer (&self->texts, g_string_chunk_free);
-  g_clear_pointer (&self->evidence, g_variant_dict_unref);
+  if (self->evidence != NULL)
+    g_string_free (g_steal_pointer (&self->evidence), TRUE);
 }

@@ -4,6 +4,7 @@
 #include <libprism/prism.h>
 
 #include "prism-native-cgroup.h"
+#include "prism-native-evidence.h"
 #include "prism-native-plan.h"
 
 G_BEGIN_DECLS
@@ -15,7 +16,7 @@ typedef struct
   guint n_groups;
   guint64 processes, data_bytes; /* by resource limit, 0 = not */
   GStringChunk *texts;           /* owns the groups' strings */
-  GVariantDict *evidence;        /* limit → mechanism, or "not enforced: why" */
+  GString *evidence;             /* limit → mechanism, or "not enforced: why" */
 } PrismNativeLimits;
 
 /* Pure. Fails with every limit that the caller set and nothing here can hold. */

@@ -139,7 +139,7 @@ static gboolean
 check_start (PrismHealthReport *report, gint64 deadline, GCancellable *cancellable)
 {
   const PrismNativeAsked asked = plain_asked ();
-  g_autoptr (GVariantDict) evidence = g_variant_dict_new (NULL);
+  g_autoptr (GString) evidence = g_string_new (NULL);
   g_autoptr (PrismCapabilities) capabilities = NULL;
   g_autoptr (GError) error = NULL;
   PrismControls held;

@@ -161,7 +161,7 @@ take_hidden (PrismNativeRequest *self, const char *const *paths, GError **error)
         {
           /* What may not be looked at is not there for the sandbox either. */
           g_autofree char *key = g_strconcat ("hide ", paths[i], NULL);
-          g_variant_dict_insert (self->limits.evidence, key, "s", "not there: nothing to hide");
+          prism_native_evidence_say (self->limits.evidence, key, "not there: nothing to hide");
           continue;
         }
       g_array_append_val (self->hide, found);
@@ -231,10 +231,10 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
       || !take_hidden (self, prism_sandbox_spec_get_hide (spec), error)
       || !take_protected (self, prism_sandbox_spec_get_protect (spec), error))
     return FALSE;
-  g_variant_dict_insert (self->limits.evidence, "workspace-bytes", "s",
-                         asked->workspace.path != NULL && asked->workspace_mode != PRISM_WORKSPACE_MODE_COPY
-                             ? "for a disposable workspace; this one is the host's folder"
-                             : "size of a tmpfs");
+  prism_native_evidence_say (self->limits.evidence, "workspace-bytes",
+                             asked->workspace.path != NULL && asked->workspace_mode != PRISM_WORKSPACE_MODE_COPY
+                                 ? "for a disposable workspace; this one is the host's folder"
+                                 : "size of a tmpfs");
   asked->mounts = (const PrismNativeShown *)(gpointer)self->mounts->data;
   asked->n_mounts = self->mounts->len;
   asked->hide = (const PrismNativePath *)(gpointer)self->hide->data;

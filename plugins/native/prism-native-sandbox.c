@@ -100,14 +100,14 @@ take_connection (PrismNativeLauncher *launcher, GError **error)
 }
 
 static void
-take_notes (PrismNativeLauncher *launcher, GVariantDict *evidence)
+take_notes (PrismNativeLauncher *launcher, GString *evidence)
 {
   GPtrArray *notes = prism_native_launcher_get_notes (launcher);
 
   for (guint i = 0; i < notes->len; i++)
     {
       const PrismNativeNote *note = notes->pdata[i];
-      g_variant_dict_insert (evidence, note->key, "s", note->text);
+      prism_native_evidence_say (evidence, note->key, note->text);
     }
 }
 
