@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SETTLE_MS 15000
+#define SETTLE_MS   15000
+#define PROGRESS_MS 5000
 
 static PrismBackend *backend;
 static char *workspace;
@@ -42,6 +43,26 @@ let_pass (int microseconds)
 {
   for (gint64 end = g_get_monotonic_time () + microseconds; g_get_monotonic_time () < end;)
     g_thread_yield ();
+}
+
+/* A comment of TAP every few seconds: long work shows how far it is. */
+static void
+show_progress (const char *what, int done, int all, gint64 begun)
+{
+  static gint64 shown;
+  gint64 now = g_get_monotonic_time ();
+  if (now - MAX (shown, begun) < PROGRESS_MS * 1000 || done == 0)
+    return;
+  shown = now;
+  double each = (double)(now - begun) / done;
+  printf ("# %d of %d %s, %.1f ms each, about %.0f s to go\n", done, all, what, each / 1000, each * (all - done) / 1e6);
+  fflush (stdout);
+}
+
+static double
+seconds_since (gint64 begun)
+{
+  return (double)(g_get_monotonic_time () - begun) / G_USEC_PER_SEC;
 }
 
 /* --- counting --------------------------------------------------------------------- */
@@ -243,15 +264,17 @@ run_cycles (int cycles)
     cycle (&error);
   Census before = take_census ();
   long warm_kib = 0;
+  gint64 begun = g_get_monotonic_time ();
   for (int i = 0; i < cycles && error == NULL; i++)
     {
+      show_progress ("cycles", i, cycles, begun);
       if (i == cycles / 4)
         warm_kib = resident_kib ();
       if (!cycle (&error))
         g_prefix_error (&error, "cycle %d: ", i);
     }
-  report (error == NULL, "%d cycles of create, exec, close%s%s", cycles, error != NULL ? ": " : "",
-          error != NULL ? error->message : "");
+  report (error == NULL, "%d cycles of create, exec, close in %.1f s%s%s", cycles, seconds_since (begun),
+          error != NULL ? ": " : "", error != NULL ? error->message : "");
   long grown = resident_kib () - warm_kib;
   report (grown < 2048, "memory grew by %ld KiB over the last three quarters of them", grown);
   expect_census (&before, "after the cycles");
@@ -444,14 +467,17 @@ run_kills (int kills, const char *self)
   prism_backend_reap (backend, NULL, NULL);
   Census before = take_census ();
   guint done[N_KILLS] = { 0 }, good[N_KILLS] = { 0 };
+  gint64 begun = g_get_monotonic_time ();
   for (int i = 0; i < kills; i++)
     {
+      show_progress ("kills", i, kills, begun);
       Kill what = (Kill)g_rand_int_range (chance, 0, N_KILLS);
       done[what]++;
       good[what] += what == KILL_HOST ? kill_host (self) : kill_inside (what);
     }
   for (int i = 0; i < N_KILLS; i++)
     report (good[i] == done[i], "%u of %u kills of %s ended in order", good[i], done[i], kill_names[i]);
+  printf ("# %d kills in %.1f s\n", kills, seconds_since (begun));
   expect_census (&before, "after the kills");
 }
 
@@ -459,10 +485,6 @@ int
 main (int argc, char **argv)
 {
   int cycles = 250, kills = 60, seed = 0;
-  /* Before GLib looks: what others leave in the machine's is not ours to count. */
-  char private_tmp[] = "/tmp/soak-XXXXXX";
-  if (mkdtemp (private_tmp) != NULL)
-    g_setenv ("TMPDIR", private_tmp, TRUE);
   g_autofree char *host = NULL, *self = g_file_read_link ("/proc/self/exe", NULL);
   const GOptionEntry entries[] = {
     { "cycles", 0, 0, G_OPTION_ARG_INT, &cycles, NULL, "N" },
@@ -480,6 +502,10 @@ main (int argc, char **argv)
       g_printerr ("soak: %s\n", error->message);
       return 2;
     }
+  /* Before GLib looks: what others leave in the machine's is not ours to count. */
+  char private_tmp[] = "/tmp/soak-XXXXXX";
+  if (host == NULL && mkdtemp (private_tmp) != NULL)
+    g_setenv ("TMPDIR", private_tmp, TRUE);
   if (seed == 0)
     seed = (int)g_random_int_range (1, G_MAXINT);
   chance = g_rand_new_with_seed (seed);
@@ -487,11 +513,11 @@ main (int argc, char **argv)
   g_assert_no_error (error);
   if (host != NULL)
     {
-      g_rmdir (private_tmp);
       workspace = host;
       return be_host ();
     }
-  printf ("# seed %d\n", seed);
+  printf ("# seed %d: %d cycles, then %d kills, as uid %d\n", seed, cycles, kills, (int)geteuid ());
+  fflush (stdout);
   prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   workspace = g_strdup (private_tmp);
   g_chmod (workspace, 0755);
