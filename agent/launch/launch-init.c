@@ -125,6 +125,15 @@ forbid_user_namespaces (void)
     launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_user_namespaces");
 }
 
+/* Each inotify instance counts for the user who made the namespace too, who has 128
+ * of them for all of his programs. */
+static void
+limit_watchers (void)
+{
+  if (!launch_write_file (AT_FDCWD, "/proc/sys/user/max_inotify_instances", "64") && errno != ENOENT)
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_inotify_instances");
+}
+
 static void
 harden (void)
 {
@@ -237,6 +246,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   launch_join_groups ();
   set_limits ();
   forbid_user_namespaces ();
+  limit_watchers ();
   launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   harden ();
   launch_ready (probe ());

@@ -351,7 +351,11 @@ mount_kind (const struct launch_step *step, const char *type)
   bool pts = step->kind == PRISM_LAUNCH_PTS;
   int fd = -1, fs = launch_fs_open (type);
 
-  if (fs >= 0 && (!pts || (launch_fs_set (fs, "ptmxmode", "0666") == 0 && launch_fs_set (fs, "mode", "0620") == 0)))
+  /* All sandboxes together have one quota of terminals: none may take it all. */
+  if (fs >= 0
+      && (!pts
+          || (launch_fs_set (fs, "ptmxmode", "0666") == 0 && launch_fs_set (fs, "mode", "0620") == 0
+              && launch_fs_set (fs, "max", "256") == 0)))
     fd = launch_fs_mount (fs, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NOEXEC | (pts ? 0 : LAUNCH_ATTR_NODEV));
   if (fd < 0)
     launch_fail (pts ? PRISM_LAUNCH_STAGE_MOUNT : PRISM_LAUNCH_STAGE_PROC, errno, "/%s", step->target);

@@ -178,6 +178,46 @@ naive_reader_hangs (struct stage *stage)
   return waitpid (pid, NULL, WNOHANG) == 0;
 }
 
+/* A host that looks how long a file is, and believes it when it reads. */
+static bool
+naive_reader_is_deceived (struct stage *stage)
+{
+  char path[400];
+  static char bytes[1 << 20];
+  struct stat st;
+  for (long i = 0, end = milliseconds () + 5000; milliseconds () < end; i++)
+    {
+      snprintf (path, sizeof path, "%s/shifting/name-%ld", stage->workspace, i % 16);
+      if (lstat (path, &st) != 0 || !S_ISREG (st.st_mode))
+        continue;
+      int fd = open (path, O_RDONLY | O_CLOEXEC);
+      ssize_t n = read (fd, bytes, sizeof bytes);
+      close (fd);
+      if (n != st.st_size)
+        return true;
+    }
+  return false;
+}
+
+static bool
+is_crowded (struct stage *stage)
+{
+  char path[400];
+  struct timespec moment = { 0, 50000000 };
+  long n = 0;
+  snprintf (path, sizeof path, "%s/crowd", stage->workspace);
+  for (long end = milliseconds () + 30000; n <= 30000 && milliseconds () < end; nanosleep (&moment, NULL))
+    {
+      n = 0;
+      DIR *folder = opendir (path);
+      while (folder != NULL && readdir (folder) != NULL)
+        n++;
+      if (folder != NULL)
+        closedir (folder);
+    }
+  return n > 30000;
+}
+
 /* Attacks that cannot see their own success: what their victim shows. */
 static bool
 shows_outside (struct stage *stage, const struct attack *attack, pid_t pid, pid_t agent, pid_t shim)
@@ -189,8 +229,12 @@ shows_outside (struct stage *stage, const struct attack *attack, pid_t pid, pid_
       snprintf (path, sizeof path, "%s/through-copy", stage->workspace);
       return access (path, F_OK) == 0;
     }
-  if (strcmp (name, "swap_path") == 0)
+  if (strncmp (name, "swap_path", 9) == 0)
     return naive_reader_is_caught (stage);
+  if (strcmp (name, "shifting_tree") == 0)
+    return naive_reader_is_deceived (stage);
+  if (strcmp (name, "crowded_folder") == 0)
+    return is_crowded (stage);
   if (strcmp (name, "odd_files") == 0)
     return naive_reader_hangs (stage);
   if (strcmp (name, "leave_bait") == 0)

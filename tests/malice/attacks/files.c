@@ -3,6 +3,8 @@
 #include "../malice.h"
 
 #include <dirent.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -244,6 +246,71 @@ void
 attack_write_readonly_workspace (void)
 {
   write_into (given ("WORKSPACE"), "kept");
+}
+
+static void
+write_again (const char *how, int fd)
+{
+  char byte;
+  if (fd >= 0 && pread (fd, &byte, 1, 0) == 1 && pwrite (fd, &byte, 1, 0) == 1)
+    escaped ("%s gave a descriptor that writes", how);
+  close (fd);
+}
+
+/* The bytes themselves are written as they are: that it goes is what counts. */
+void
+attack_reopen_writable (void)
+{
+  char path[600], by_number[64];
+  snprintf (path, sizeof path, "%s/linkable", given ("RO"));
+  int fd = open (path, O_RDONLY | O_CLOEXEC), only_path = open (path, O_PATH | O_CLOEXEC);
+  snprintf (by_number, sizeof by_number, "/proc/self/fd/%d", fd);
+  write_again ("/proc/self/fd", open (by_number, O_RDWR | O_CLOEXEC));
+  snprintf (by_number, sizeof by_number, "/dev/fd/%d", only_path);
+  write_again ("an O_PATH descriptor", open (by_number, O_RDWR | O_CLOEXEC));
+  write_again (
+      "its name below /proc/self/root",
+      (snprintf (path, sizeof path, "/proc/self/root%s/linkable", given ("RO")), open (path, O_RDWR | O_CLOEXEC)));
+  write_again ("a folder's descriptor",
+               openat (open (given ("RO"), O_PATH | O_CLOEXEC), "linkable", O_RDWR | O_CLOEXEC));
+  char *shared = mmap (NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+  if (shared == MAP_FAILED)
+    return;
+  snprintf (by_number, sizeof by_number, "/proc/self/map_files/%lx-%lx", (unsigned long)(uintptr_t)shared,
+            (unsigned long)(uintptr_t)shared + 4096);
+  write_again ("/proc/self/map_files", open (by_number, O_RDWR | O_CLOEXEC));
+  if (mprotect (shared, 1, PROT_READ | PROT_WRITE) == 0)
+    escaped ("a shared mapping of it became writable");
+  /* What a forced write into the mapping, or into a pipe that holds its page, changes
+   * must not be the file. */
+  char first = shared[0], other = '!', now = first;
+  int memory = open ("/proc/self/mem", O_RDWR | O_CLOEXEC), pipes[2];
+  (void)!pwrite (memory, &other, 1, (off_t)(uintptr_t)shared);
+  loff_t at = 0;
+  if (pipe (pipes) == 0 && splice (fd, &at, pipes[1], NULL, 1, 0) == 1)
+    (void)!write (pipes[1], &other, 1);
+  if (pread (fd, &now, 1, 0) == 1 && now != first)
+    escaped ("its page was changed in memory");
+}
+
+/* As root outside; inside even a file that is the command's own. */
+void
+attack_immutable_file (void)
+{
+  char *path = workspace_path ("immutable");
+  int flags = 0, fd = open (path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+  const int kinds[] = { FS_IMMUTABLE_FL, FS_APPEND_FL };
+  for (int i = 0; i < 2; i++)
+    if (ioctl (fd, FS_IOC_GETFLAGS, &flags) == 0)
+      {
+        int wanted = flags | kinds[i];
+        if (ioctl (fd, FS_IOC_SETFLAGS, &wanted) == 0)
+          {
+            ioctl (fd, FS_IOC_SETFLAGS, &flags);
+            escaped ("a file became one that nobody may remove");
+          }
+      }
+  free (path);
 }
 
 /* Success shows on the host: what is named here must not exist there. */

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -167,6 +168,82 @@ attack_memory_segments (void)
     }
   if (have >= wanted)
     escaped ("System V segments hold %zu bytes, twice the limit", have);
+}
+
+void
+attack_memory_secret (void)
+{
+  size_t wanted = 2 * (size_t)given_number ("LIMIT_MEMORY"), step = 4 << 20, have = 0;
+  while (have < wanted)
+    {
+      int fd = (int)syscall (SYS_memfd_secret, O_CLOEXEC);
+      if (fd < 0 || ftruncate (fd, (off_t)step) != 0)
+        return;
+      char *piece = mmap (NULL, step, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+      if (piece == MAP_FAILED)
+        return;
+      touch (piece, step);
+      close (fd);
+      have += step;
+    }
+  escaped ("secret memory holds %zu bytes, twice the limit", have);
+}
+
+/* What one process can put into pipes and into pairs of sockets that nobody reads. */
+static size_t
+fill_buffers (size_t enough)
+{
+  static char block[65536];
+  size_t held = 0;
+  int ends[2];
+  while (held < enough)
+    {
+      if (pipe2 (ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        return held;
+      for (ssize_t n; (n = write (ends[1], block, sizeof block)) > 0;)
+        held += (size_t)n;
+      if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+        return held;
+      int size = 1 << 30;
+      for (int i = 0; i < 2; i++)
+        {
+          setsockopt (ends[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+          for (ssize_t n; (n = write (ends[i], block, sizeof block)) > 0;)
+            held += (size_t)n;
+        }
+    }
+  return held;
+}
+
+void
+attack_memory_buffers (void)
+{
+  size_t wanted = 2 * (size_t)given_number ("LIMIT_MEMORY"), have = 0, held;
+  int told[2];
+  if (pipe (told) != 0)
+    broken ("pipe: %s", strerror (errno));
+  for (int i = 0; i < 60 && have < wanted; i++)
+    {
+      pid_t pid = fork ();
+      if (pid < 0)
+        break;
+      if (pid == 0)
+        {
+          prctl (PR_SET_PDEATHSIG, SIGKILL);
+          struct rlimit few = { 1000, 1000 };
+          setrlimit (RLIMIT_NOFILE, &few);
+          held = fill_buffers (wanted / 4);
+          (void)!write (told[1], &held, sizeof held);
+          for (;;)
+            pause ();
+        }
+      struct pollfd p = { .fd = told[0], .events = POLLIN };
+      if (poll (&p, 1, 5000) != 1 || read (told[0], &held, sizeof held) != sizeof held)
+        return;
+      have += held;
+    }
+  if (have >= wanted && waitpid (-1, NULL, WNOHANG) == 0)
+    escaped ("buffers hold %zu bytes, twice the limit", have);
 }
 
 void

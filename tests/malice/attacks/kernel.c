@@ -8,14 +8,17 @@
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/random.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/fanotify.h>
 #include <sys/io.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -217,6 +220,48 @@ attack_set_hostname (void)
     escaped ("sethostname");
   if (setdomainname ("malice", 6) == 0)
     escaped ("setdomainname");
+}
+
+/* One pool serves the machine. */
+void
+attack_random_pool (void)
+{
+  static const char *const names[] = { "/dev/random", "/dev/urandom" };
+  struct
+  {
+    struct rand_pool_info head;
+    char bytes[4];
+  } fed = { .head = { .entropy_count = 1, .buf_size = 4 } };
+  for (int i = 0; i < 2; i++)
+    {
+      int fd = open (names[i], O_RDWR | O_CLOEXEC), count = 1;
+      if (fd < 0)
+        fd = open (names[i], O_RDONLY | O_CLOEXEC);
+      if (ioctl (fd, RNDADDTOENTCNT, &count) == 0 || ioctl (fd, RNDADDENTROPY, &fed) == 0
+          || ioctl (fd, RNDRESEEDCRNG) == 0 || ioctl (fd, RNDCLEARPOOL) == 0)
+        escaped ("%s is told what is random", names[i]);
+      close (fd);
+    }
+}
+
+#ifndef PTRACE_O_SUSPEND_SECCOMP
+#define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
+#endif
+
+void
+attack_suspend_seccomp (void)
+{
+  int status;
+  pid_t pid = fork ();
+  if (pid == 0)
+    for (;;)
+      pause ();
+  long result = ptrace (PTRACE_SEIZE, pid, NULL, (void *)(uintptr_t)PTRACE_O_SUSPEND_SECCOMP);
+  if (result != 0 && ptrace (PTRACE_ATTACH, pid, NULL, NULL) == 0 && waitpid (pid, &status, __WALL) == pid)
+    result = ptrace (PTRACE_SETOPTIONS, pid, NULL, (void *)(uintptr_t)PTRACE_O_SUSPEND_SECCOMP);
+  kill (pid, SIGKILL);
+  if (result == 0)
+    escaped ("the filter of a traced child is suspended");
 }
 
 static int

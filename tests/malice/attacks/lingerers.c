@@ -125,6 +125,21 @@ attack_stopped_tree (void)
   linger ();
 }
 
+/* A child that is not its own: the shim, whose child it becomes, waits for another. */
+void
+attack_false_sibling (void)
+{
+  for (int i = 0; i < 20; i++)
+    {
+      long pid = syscall (SYS_clone, (unsigned long)(CLONE_PARENT | SIGCHLD), NULL, NULL, NULL, 0);
+      if (pid == 0 && i % 2 == 0)
+        _exit (MALICE_BROKEN);
+      if (pid == 0)
+        linger ();
+    }
+  linger ();
+}
+
 void
 attack_ignore_signals (void)
 {

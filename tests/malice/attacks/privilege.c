@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -25,6 +26,34 @@ attack_capabilities (void)
         escaped ("capability %d is in the bounding set", cap);
       if (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) == 1)
         escaped ("capability %d is ambient", cap);
+    }
+}
+
+/* Who reads believes what the kernel let pass. */
+void
+attack_forged_credentials (void)
+{
+  int pair[2], on = 1;
+  const struct ucred names[] = { { getpid (), 0, 0 }, { 1, getuid (), getgid () }, { getppid (), 0, 0 } };
+  if (getuid () == 0 && maybe_given ("AGENT") == NULL)
+    escaped ("runs as root anyway");
+  if (socketpair (AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    broken ("socketpair: %s", strerror (errno));
+  setsockopt (pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    {
+      union
+      {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE (sizeof (struct ucred))];
+      } control = { .head = { CMSG_LEN (sizeof (struct ucred)), SOL_SOCKET, SCM_CREDENTIALS } };
+      struct iovec body = { (void *)"x", 1 };
+      struct msghdr message = {
+        .msg_iov = &body, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+      };
+      memcpy (CMSG_DATA (&control.head), &names[i], sizeof names[i]);
+      if (sendmsg (pair[0], &message, 0) == 1 && (names[i].uid != getuid () || names[i].pid != getpid ()))
+        escaped ("a message went out as uid %u of pid %d", names[i].uid, (int)names[i].pid);
     }
 }
 

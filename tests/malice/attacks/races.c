@@ -5,10 +5,13 @@
 #include "../malice.h"
 
 #include <linux/fs.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
+
+#define CROWD 30000
 
 void
 attack_swap_path (void)
@@ -23,6 +26,73 @@ attack_swap_path (void)
   while (time (NULL) < end)
     for (int i = 0; i < 1000; i++)
       syscall (SYS_renameat2, AT_FDCWD, folder, AT_FDCWD, link_out, RENAME_EXCHANGE);
+}
+
+void
+attack_swap_path_beside (void)
+{
+  attack_swap_path ();
+}
+
+/* Each name is another kind of thing, another size or gone from one moment to the next. */
+void
+attack_shifting_tree (void)
+{
+  static char block[200000];
+  char *folder = workspace_path ("shifting"), name[32];
+  mkdir (folder, 0755);
+  if (chdir (folder) != 0)
+    broken ("%s: %s", folder, strerror (errno));
+  memset (block, 's', sizeof block);
+  time_t end = time (NULL) + 60;
+  for (unsigned i = 1; time (NULL) < end; i = i * 1103515245 + 12345)
+    {
+      snprintf (name, sizeof name, "name-%u", i >> 16 & 15);
+      switch (i >> 24 & 7)
+        {
+        case 0:
+          unlink (name);
+          rmdir (name);
+          break;
+        case 1:
+          mkdir (name, 0755);
+          break;
+        case 2:
+          (void)!symlink ("../kept", name);
+          break;
+        case 3:
+          rename (name, "name-7");
+          break;
+        case 4:
+          (void)!truncate (name, i >> 20 & 0xfff);
+          break;
+        default:
+          {
+            int fd = open (name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+            (void)!write (fd, block, i >> 14);
+            close (fd);
+          }
+        }
+    }
+}
+
+void
+attack_crowded_folder (void)
+{
+  char *folder = workspace_path ("crowd"), name[64];
+  mkdir (folder, 0755);
+  if (chdir (folder) != 0)
+    broken ("%s: %s", folder, strerror (errno));
+  for (int i = 0; i < CROWD; i++)
+    {
+      snprintf (name, sizeof name, "a-name-of-some-length-as-files-have-them-%06d", i);
+      if (mknod (name, S_IFREG | 0644, 0) != 0)
+        break;
+    }
+  int fd = open ("needle", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  (void)!write (fd, "needle\n", 7);
+  close (fd);
+  _exit (MALICE_CONTAINED);
 }
 
 static void
@@ -67,6 +137,16 @@ attack_odd_files (void)
   mkdir ("closed", 0);
   mkdir ("deep", 0755);
   make_endless_path (open ("deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  /* One whose opening waits until the holder of its lease gives it up, or for 45 s. */
+  if (fork () == 0)
+    {
+      int leased = open ("leased", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+      signal (SIGIO, SIG_IGN);
+      alarm (60);
+      fcntl (leased, F_SETLEASE, F_WRLCK);
+      for (;;)
+        pause ();
+    }
   /* And one that grows while it is read. */
   if (fork () == 0)
     {
