@@ -43,13 +43,49 @@ set_up_translation (void)
   textdomain (GETTEXT_PACKAGE);
 }
 
+static gboolean
+is_translated (void)
+{
+  static const char *const variables[] = { "LC_ALL", "LC_MESSAGES", "LANG" };
+  const char *language = g_getenv ("LANGUAGE");
+  const char *locale = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (variables) && (locale == NULL || *locale == '\0'); i++)
+    locale = g_getenv (variables[i]);
+  if (language != NULL && *language != '\0')
+    return TRUE;
+
+  return locale != NULL && *locale != '\0' && !g_str_equal (locale, "C") && !g_str_equal (locale, "POSIX")
+         && !g_str_has_prefix (locale, "C.");
+}
+
+/* An option that GOption answers itself, in the terminal's character set. */
+static gboolean
+may_ask_for_help (char **argv)
+{
+  for (; *argv != NULL && !g_str_equal (*argv, "--"); argv++)
+    if (argv[0][0] == '-' && strpbrk (*argv, "h?") != NULL)
+      return TRUE;
+
+  return FALSE;
+}
+
+/* A run says nothing of its own where all goes well, and its messages are written as
+ * they are. Where nothing would be translated it opens no locale for them. */
+static gboolean
+needs_locale (char **argv)
+{
+  return argv[1] == NULL || !g_str_equal (argv[1], "run") || is_translated () || may_ask_for_help (argv + 2);
+}
+
 int
 main (int argc, char **argv)
 {
   const PrismCliCommand *command;
 
   prism_cli_open_standard_fds ();
-  set_up_translation ();
+  if (argc < 1 || needs_locale (argv))
+    set_up_translation ();
 
   if (argc < 2)
     {

@@ -150,57 +150,55 @@ new_sandbox (PrismSandboxSpec *spec, PrismNativeRequest *request, PrismNativeLau
   return self;
 }
 
-/* By a launcher that stays and has most of it ready. NULL without an error: it just
- * ended, and says nothing; all else is the start's own failure. */
+/* By the launcher that stays and has most of it ready, or by one of its own.
+ * @begun: (nullable) (transfer full): one that has been started and waits. */
 static PrismNativeLauncher *
-ask_launcher (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (GBytes) template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
-  g_autoptr (GBytes) plan =
-      template != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error) : NULL;
-  g_autoptr (PrismNativeLauncher) launcher = NULL;
-  g_autoptr (GError) failure = NULL;
-
-  if (plan == NULL)
-    return NULL;
-  launcher = prism_native_launcher_ask (prism_agent_get_path (), template, plan, &failure);
-  if (launcher != NULL && prism_native_launcher_wait_ready (launcher, deadline, cancellable, &failure))
-    return g_steal_pointer (&launcher);
-  if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
-    g_propagate_error (error, g_steal_pointer (&failure));
-  return NULL;
-}
-
-/* @begun: (nullable) (transfer full): one that has been started and waits. */
-static PrismNativeLauncher *
-start_launcher (PrismNativeLauncher *begun,
-                const PrismNativeAsked *asked,
-                gint64 deadline,
-                GCancellable *cancellable,
-                GError **error)
+tell_launcher (PrismNativeLauncher *begun,
+               const PrismNativeAsked *asked,
+               gboolean by_template,
+               gint64 deadline,
+               GCancellable *cancellable,
+               GError **error)
 {
   g_autoptr (PrismNativeLauncher) launcher = begun;
+  g_autoptr (GBytes) template = NULL;
   g_autoptr (GBytes) plan = NULL;
 
-  if (launcher == NULL && prism_native_plan_can_use_template (asked))
+  if (by_template)
     {
-      GError *failure = NULL;
-      launcher = ask_launcher (asked, deadline, cancellable, &failure);
-      if (launcher != NULL)
-        return g_steal_pointer (&launcher);
-      if (failure != NULL)
-        {
-          g_propagate_error (error, failure);
-          return NULL;
-        }
+      template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
+      plan = template != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error) : NULL;
+      return plan != NULL ? prism_native_launcher_ask (prism_agent_get_path (), template, plan, error) : NULL;
     }
-  if (launcher == NULL)
-    launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
-  plan = launcher != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error) : NULL;
-  if (plan == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error)
-      || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+  if (launcher == NULL && (launcher = prism_native_launcher_begin (prism_agent_get_path (), error)) == NULL)
+    return NULL;
+  plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error);
+  if (plan == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error))
     return NULL;
   return g_steal_pointer (&launcher);
+}
+
+/* The object is made while the launcher is at work. */
+static PrismNativeSandbox *
+make_sandbox (PrismSandboxSpec *spec,
+              PrismNativeRequest *request,
+              PrismNativeLauncher *begun,
+              gboolean by_template,
+              gint64 deadline,
+              GCancellable *cancellable,
+              GError **error)
+{
+  PrismNativeLauncher *launcher = tell_launcher (begun, &request->asked, by_template, deadline, cancellable, error);
+  g_autoptr (PrismNativeSandbox) self = launcher != NULL ? new_sandbox (spec, request, launcher, error) : NULL;
+
+  if (self == NULL)
+    return NULL;
+  for (guint i = 0; i < request->limits.n_groups; i++)
+    prism_native_launcher_add_group (self->launcher, request->limits.groups[i].folder);
+  if (prism_native_launcher_wait_ready (self->launcher, deadline, cancellable, error))
+    return g_steal_pointer (&self);
+  prism_native_launcher_end (self->launcher, deadline + 10 * G_USEC_PER_SEC, NULL);
+  return NULL;
 }
 
 /* The first sandbox of a process is started by itself, for a process that makes no
@@ -216,6 +214,31 @@ begin_first (PrismNativeLauncher **begun, GError **error)
   return *begun != NULL;
 }
 
+static PrismNativeSandbox *
+make_first_or_next (PrismSandboxSpec *spec,
+                    const PrismNativeOptions *options,
+                    PrismNativeRequest **request,
+                    gint64 deadline,
+                    GCancellable *cancellable,
+                    GError **error)
+{
+  g_autoptr (PrismNativeLauncher) begun = NULL;
+  g_autoptr (GError) failure = NULL;
+  PrismNativeSandbox *self;
+  gboolean by_template;
+
+  if (!begin_first (&begun, error) || (*request = prism_native_request_new (spec, options, error)) == NULL)
+    return NULL;
+  by_template = begun == NULL && prism_native_plan_can_use_template (&(*request)->asked);
+  self = make_sandbox (spec, *request, g_steal_pointer (&begun), by_template, deadline, cancellable, &failure);
+  /* One that stays and has just ended says nothing; all else is the start's own failure. */
+  if (self == NULL && by_template && g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
+    return make_sandbox (spec, *request, NULL, FALSE, deadline, cancellable, error);
+  if (failure != NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return self;
+}
+
 PrismSandbox *
 prism_native_sandbox_start (PrismSandboxSpec *spec,
                             const PrismNativeOptions *options,
@@ -226,25 +249,16 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
   gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
   g_autoptr (PrismNativeRequest) request = NULL;
   g_autoptr (PrismCapabilities) capabilities = NULL;
-  g_autoptr (PrismNativeLauncher) begun = NULL;
-  g_autoptr (PrismNativeLauncher) launcher = NULL;
-  g_autoptr (PrismNativeSandbox) self = NULL;
+  g_autoptr (PrismNativeSandbox) self = make_first_or_next (spec, options, &request, deadline, cancellable, error);
 
-  if (!begin_first (&begun, error) || (request = prism_native_request_new (spec, options, error)) == NULL
-      || (launcher = start_launcher (g_steal_pointer (&begun), &request->asked, deadline, cancellable, error)) == NULL)
-    return NULL;
-  for (guint i = 0; i < request->limits.n_groups; i++)
-    prism_native_launcher_add_group (launcher, request->limits.groups[i].folder);
-  take_notes (launcher, request->limits.evidence);
-  capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (launcher),
-                                                request->limits.evidence);
-  if (!check_required (capabilities, prism_sandbox_spec_get_require (spec), error))
-    return NULL;
-  self = new_sandbox (spec, request, g_steal_pointer (&launcher), error);
   if (self == NULL)
     return NULL;
+  take_notes (self->launcher, request->limits.evidence);
+  capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (self->launcher),
+                                                request->limits.evidence);
   prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self), capabilities);
-  if (!prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error))
+  if (!check_required (capabilities, prism_sandbox_spec_get_require (spec), error)
+      || !prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error))
     {
       prism_native_launcher_end (self->launcher, deadline + 10 * G_USEC_PER_SEC, NULL);
       return NULL;
