@@ -378,8 +378,6 @@ launch_serve (void)
   if (geteuid () != 0)
     _exit (1);
   launch_probe_remember ();
-  launch_limit_core ();
-  launch_install_early_filter ();
   sigemptyset (&child);
   sigaddset (&child, SIGCHLD);
   sigprocmask (SIG_BLOCK, &child, &open_mask);

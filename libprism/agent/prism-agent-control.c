@@ -138,6 +138,40 @@ is_listener (int fd, guint16 port)
          && name.sin_addr.s_addr == htonl (INADDR_LOOPBACK) && (port == 0 || name.sin_port == htons (port));
 }
 
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+/* Whether it is in this process's own network namespace: then whoever is on the host
+ * could come in by it. A kernel before 5.14 does not say, and the boundary's own
+ * evidence has to do. */
+static gboolean
+is_in_own_network (int fd)
+{
+  guint64 theirs = 0, ours = 0;
+  socklen_t size = sizeof theirs;
+  prism_autofd int own = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  return own >= 0 && getsockopt (fd, SOL_SOCKET, SO_NETNS_COOKIE, &theirs, &size) == 0
+         && getsockopt (own, SOL_SOCKET, SO_NETNS_COOKIE, &ours, &size) == 0 && theirs == ours;
+}
+
+static gboolean
+check_listener (PrismAgentChannel *channel, int fd, guint16 port, GError **error)
+{
+  if (!is_listener (fd, port))
+    {
+      prism_agent_channel_accuse (channel, "a listener that is none");
+      prism_agent_channel_get_end (channel, error);
+      return FALSE;
+    }
+  if (!is_in_own_network (fd))
+    return TRUE;
+  g_set_error_literal (
+      error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+      "no listener inside: the sandbox is in this machine's own network, where everybody could use it");
+  return FALSE;
+}
+
 /**
  * prism_agent_sandbox_listen:
  * @self: a sandbox
@@ -172,12 +206,8 @@ prism_agent_sandbox_listen (PrismAgentSandbox *self, guint16 port, GCancellable 
   if (prism_agent_ask_wait (ask, deadline, cancellable, error))
     {
       fd = g_steal_fd (&ask->ticket->call.fd);
-      if (!is_listener (fd, port))
-        {
-          prism_clear_fd (&fd);
-          prism_agent_channel_accuse (ask->channel, "a listener that is none");
-          prism_agent_channel_get_end (ask->channel, error);
-        }
+      if (!check_listener (ask->channel, fd, port, error))
+        prism_clear_fd (&fd);
     }
   prism_agent_job_unref (&ask->job);
   return g_steal_fd (&fd);

@@ -9,6 +9,7 @@
  * anybody's cancellable; cleanup-deadline-ms bounds it. */
 #include "prism-agent-lifecycle-private.h"
 
+#include "prism-agent-egress-private.h"
 #include "prism-operations-private.h"
 #include "prism-sandbox-error-private.h"
 
@@ -217,6 +218,7 @@ run_end (PrismAgentLifecycle *self, gint64 grace_ms, const char *what)
   if (grace_ms > 0)
     end_gently (self, grace_ms);
   end_channel (self, what);
+  prism_agent_egress_close (prism_agent_sandbox_get_egress (self->owner));
   if (self->has_boundary)
     prism_operation_run (prism_control_operation_new (NULL), self->owner, &terminate_method,
                          limits->cleanup_deadline_ms, NULL, &error);

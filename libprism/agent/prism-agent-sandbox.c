@@ -3,6 +3,7 @@
  * TRUST. The subclass is trusted; the agent is not: see the channel. */
 #include "prism-agent-sandbox.h"
 
+#include "prism-agent-egress-private.h"
 #include "prism-agent-process-private.h"
 #include "prism-agent-setup-private.h"
 #include "prism-limits-private.h"
@@ -34,6 +35,7 @@ typedef struct
   PrismAgentHello hello;
   PrismAgentAdmission admission;
   PrismAgentLifecycle lifecycle;
+  PrismAgentEgress egress;
   gint64 wall_deadline;
   GPtrArray *processes; /* PrismAgentProcess, under the lock; the oldest first */
 } PrismAgentSandboxPrivate;
@@ -119,6 +121,12 @@ PrismAgentLifecycle *
 prism_agent_sandbox_get_lifecycle (PrismAgentSandbox *self)
 {
   return &priv_of (self)->lifecycle;
+}
+
+PrismAgentEgress *
+prism_agent_sandbox_get_egress (PrismAgentSandbox *self)
+{
+  return &priv_of (self)->egress;
 }
 
 gboolean
@@ -279,6 +287,18 @@ send_setup (PrismAgentSandbox *self, GError **error)
   return FALSE;
 }
 
+/* Without network=egress there is nothing to do. */
+static gboolean
+open_egress (PrismAgentSandbox *self, GCancellable *cancellable, GError **error)
+{
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+  if (prism_sandbox_spec_get_network (priv->spec) != PRISM_NETWORK_MODE_EGRESS)
+    return TRUE;
+  g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (PRISM_SANDBOX (self));
+  gboolean restricted = capabilities != NULL && prism_capabilities_get_egress_restricted (capabilities);
+  return prism_agent_egress_open (&priv->egress, self, priv->id, restricted, cancellable, error);
+}
+
 /**
  * prism_agent_sandbox_start:
  * @self: a sandbox that has not started
@@ -286,9 +306,11 @@ send_setup (PrismAgentSandbox *self, GError **error)
  * @error: return location for an error
  *
  * Waits for the agent's hello, for no longer than the limit
- * `startup-timeout-ms`, and sends it its set-up. Blocking: for a worker thread,
- * or a create_sandbox operation that may block. Where it fails, close the
- * sandbox: what the subclass made is ended by its `terminate`.
+ * `startup-timeout-ms`, and sends it its set-up. With network=egress it also opens
+ * the way out, through a listener of the sandbox's own that ends with it; set the
+ * capabilities before. Blocking: for a worker thread, or a create_sandbox operation
+ * that may block. Where it fails, close the sandbox: what the subclass made is ended
+ * by its `terminate`.
  *
  * Returns: whether commands can be run now
  *
@@ -311,7 +333,7 @@ prism_agent_sandbox_start (PrismAgentSandbox *self, GCancellable *cancellable, G
   if (priv->limits.wall_time_ms > 0)
     priv->wall_deadline = g_get_monotonic_time () + priv->limits.wall_time_ms * 1000;
   g_atomic_int_set (&priv->started, TRUE);
-  return prism_agent_clock_start (self, &priv->lifecycle, error);
+  return prism_agent_clock_start (self, &priv->lifecycle, error) && open_egress (self, cancellable, error);
 }
 
 /**
@@ -557,6 +579,7 @@ prism_agent_sandbox_finalize (GObject *object)
       prism_agent_channel_end (priv->channel, PRISM_AGENT_END_CLOSED, error);
       prism_agent_channel_unref (priv->channel);
     }
+  prism_agent_egress_clear (&priv->egress);
   prism_agent_lifecycle_clear (&priv->lifecycle);
   prism_agent_admission_clear (&priv->admission);
   g_ptr_array_unref (priv->processes);
@@ -659,4 +682,5 @@ prism_agent_sandbox_init (PrismAgentSandbox *self)
   priv->processes = g_ptr_array_new_with_free_func (g_object_unref);
   priv->wall_deadline = G_MAXINT64;
   prism_agent_lifecycle_init (&priv->lifecycle, self);
+  prism_agent_egress_init (&priv->egress);
 }

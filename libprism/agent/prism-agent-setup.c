@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-agent-setup-private.h"
 
+#include "prism-agent-egress-private.h"
 #include "prism-fd-private.h"
 #include "prism-sandbox-error.h"
 
@@ -176,10 +177,14 @@ put_environment (PrismAgentFrame *frame, PrismSandboxSpec *spec)
 {
   const char *const *env = prism_sandbox_spec_get_env (spec);
   const char *const *secrets = prism_sandbox_spec_get_secrets (spec);
+  g_auto (GStrv) egress = prism_agent_egress_list_variables (spec);
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
   for (gsize i = 0; i < G_N_ELEMENTS (base_environment); i++)
     if (!names (env, base_environment[i]) && !names (secrets, base_environment[i]))
       g_ptr_array_add (all, (gpointer)base_environment[i]);
+  for (gsize i = 0; egress != NULL && egress[i] != NULL; i++)
+    if (!names (env, egress[i]) && !names (secrets, egress[i]))
+      g_ptr_array_add (all, egress[i]);
   for (gsize i = 0; env != NULL && env[i] != NULL; i++)
     if (!names (secrets, env[i]))
       g_ptr_array_add (all, (gpointer)env[i]);

@@ -12,4 +12,7 @@ void prism_egress_audit_install (GType iface);
 /* Records arrive in the context that is current now; the first call decides. */
 void prism_egress_audit_begin (PrismEgressProxy *proxy);
 
+/* The same, in the default context, whatever is current. */
+void prism_egress_audit_begin_default (PrismEgressProxy *proxy);
+
 G_END_DECLS

@@ -47,15 +47,29 @@ prism_egress_audit_install (GType iface)
                                PRISM_TYPE_AUDIT_RECORD | G_SIGNAL_TYPE_STATIC_SCOPE);
 }
 
-void
-prism_egress_audit_begin (PrismEgressProxy *proxy)
+static void
+begin_in (PrismEgressProxy *proxy, GMainContext *context)
 {
   Mailbox *mailbox = g_new0 (Mailbox, 1);
 
-  mailbox->context = g_main_context_ref_thread_default ();
+  mailbox->context = g_main_context_ref (context);
   g_queue_init (&mailbox->records);
   if (!g_object_replace_qdata (G_OBJECT (proxy), mailbox_quark (), NULL, mailbox, mailbox_free, NULL))
     mailbox_free (mailbox);
+}
+
+void
+prism_egress_audit_begin (PrismEgressProxy *proxy)
+{
+  g_autoptr (GMainContext) context = g_main_context_ref_thread_default ();
+
+  begin_in (proxy, context);
+}
+
+void
+prism_egress_audit_begin_default (PrismEgressProxy *proxy)
+{
+  begin_in (proxy, g_main_context_default ());
 }
 
 static gboolean

@@ -13,11 +13,30 @@ prism_egress_default_set_factory (PrismEgressFactory factory)
   g_mutex_unlock (&lock);
 }
 
+/**
+ * prism_egress_proxy_dup_default:
+ * @error: return location for an error
+ *
+ * The process's own proxy, which sandboxes use that name no other. It is held
+ * weakly: a listener holds it, and so does whoever has it from here. It is made by
+ * the default registry from what the plug-ins offer, and started by whoever needs it
+ * first: start it before a sandbox does, to hear [signal@EgressProxy::audit] in a
+ * context of your choice rather than in the default one.
+ *
+ * Returns: (transfer full): the one there is, or a new one; %NULL with
+ *   %PRISM_EGRESS_ERROR_NOT_SUPPORTED where nothing can make one
+ *
+ * Since: 1.0
+ */
 PrismEgressProxy *
-prism_egress_default_dup_proxy (GError **error)
+prism_egress_proxy_dup_default (GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  PrismEgressProxy *proxy = g_weak_ref_get (&the_proxy);
+  PrismEgressProxy *proxy;
+
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  proxy = g_weak_ref_get (&the_proxy);
 
   if (proxy != NULL)
     return proxy;

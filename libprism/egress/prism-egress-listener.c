@@ -6,7 +6,7 @@
 
 #include "prism-bounds.h"
 #include "prism-egress-limits-private.h"
-#include "prism-egress-proxy.h"
+#include "prism-egress-proxy-private.h"
 #include "prism-enum-types.h"
 
 #include <gio/gunixsocketaddress.h>
@@ -219,7 +219,7 @@ prism_egress_listener_dispose (GObject *object)
   if (proxy != NULL)
     {
       prism_egress_listener_let_go (self);
-      prism_egress_proxy_remove_listener_async (proxy, self, NULL, NULL, NULL);
+      prism_egress_proxy_end_listener (proxy, self);
     }
   G_OBJECT_CLASS (prism_egress_listener_parent_class)->dispose (object);
 }

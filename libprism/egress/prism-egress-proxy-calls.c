@@ -15,6 +15,39 @@ dup_origin (gpointer self)
 
 /* --- the methods that take time ------------------------------------------------- */
 
+typedef struct
+{
+  PrismEgressProxy *proxy;
+  PrismEgressListener *listener;
+} Removal;
+
+static gpointer
+remove_main (gpointer data)
+{
+  g_autofree Removal *removal = data;
+
+  prism_egress_proxy_remove_listener (removal->proxy, removal->listener, NULL, NULL);
+  g_object_unref (removal->listener);
+  g_object_unref (removal->proxy);
+  return NULL;
+}
+
+/* Nobody waits for it, and the context that is current may never be iterated again:
+ * it is often that of a synchronous call. So it has a thread of its own. */
+void
+prism_egress_proxy_end_listener (PrismEgressProxy *self, PrismEgressListener *listener)
+{
+  Removal *removal = g_new (Removal, 1);
+  GThread *thread;
+
+  *removal = (Removal){ g_object_ref (self), g_object_ref (listener) };
+  thread = g_thread_try_new ("prism-egress-end", remove_main, removal, NULL);
+  if (thread != NULL)
+    g_thread_unref (thread);
+  else
+    remove_main (removal);
+}
+
 /* One that came too late is not left open. */
 static void
 end_listener (gpointer listener)
@@ -22,7 +55,7 @@ end_listener (gpointer listener)
   g_autoptr (PrismEgressProxy) proxy = prism_egress_listener_dup_proxy (listener);
 
   if (proxy != NULL)
-    prism_egress_proxy_remove_listener_async (proxy, listener, NULL, NULL, NULL);
+    prism_egress_proxy_end_listener (proxy, listener);
 }
 
 #define METHOD(vfunc_name, more_flags, discarder)                                                                      \

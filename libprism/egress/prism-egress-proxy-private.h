@@ -9,4 +9,7 @@ G_BEGIN_DECLS
 PrismEgressListener *
 prism_egress_proxy_choose_listener (PrismEgressProxy *self, PrismEgressListener *listener, int code, GError **error);
 
+/* remove_listener, without anybody who waits for it, from wherever. */
+void prism_egress_proxy_end_listener (PrismEgressProxy *self, PrismEgressListener *listener);
+
 G_END_DECLS

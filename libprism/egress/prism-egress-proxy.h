@@ -66,6 +66,9 @@ struct _PrismEgressProxyInterface
   gpointer padding[8];
 };
 
+/* The process's own, which ends with its last listener. */
+PRISM_AVAILABLE_IN_1_0
+PrismEgressProxy *prism_egress_proxy_dup_default (GError **error);
 PRISM_AVAILABLE_IN_1_0
 const char *prism_egress_proxy_get_name (PrismEgressProxy *self);
 PRISM_AVAILABLE_IN_1_0

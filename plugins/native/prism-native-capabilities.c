@@ -59,10 +59,24 @@ describe (GString *text, guint32 facts, gboolean hold)
                               hold ? all_facts[i].holds : all_facts[i].missing);
 }
 
+/* What the proxy lets through is reached, whatever the namespace holds back. */
+static const char *
+why_not_with_egress (PrismControls control, PrismNativeEgress egress)
+{
+  if (egress == PRISM_NATIVE_EGRESS_NONE)
+    return NULL;
+  if (control == PRISM_CONTROLS_NETWORK)
+    return "not enforced: what the egress policy allows is reached, through the proxy";
+  return control == PRISM_CONTROLS_EGRESS && egress == PRISM_NATIVE_EGRESS_OPEN
+             ? "not enforced: the egress policy allows everything"
+             : NULL;
+}
+
 static PrismControls
-judge (gboolean host_tree, guint i, guint32 facts, GString *evidence)
+judge (gboolean host_tree, PrismNativeEgress egress, guint i, guint32 facts, GString *evidence)
 {
   guint32 needed = controls[i].facts;
+  const char *why_not = why_not_with_egress (controls[i].control, egress);
   g_autoptr (GString) text = g_string_new (NULL);
 
   /* A pathname socket of the host's passes any network namespace. */
@@ -74,6 +88,11 @@ judge (gboolean host_tree, guint i, guint32 facts, GString *evidence)
       prism_native_evidence_say (evidence, controls[i].name, text->str);
       return PRISM_CONTROLS_NONE;
     }
+  if (why_not != NULL)
+    {
+      prism_native_evidence_say (evidence, controls[i].name, why_not);
+      return PRISM_CONTROLS_NONE;
+    }
   describe (text, needed & ~facts, FALSE);
   if (text->len > 0)
     {
@@ -82,19 +101,21 @@ judge (gboolean host_tree, guint i, guint32 facts, GString *evidence)
       return PRISM_CONTROLS_NONE;
     }
   describe (text, needed, TRUE);
+  if (controls[i].control == PRISM_CONTROLS_EGRESS && egress == PRISM_NATIVE_EGRESS_RESTRICTED)
+    g_string_append (text, ", the egress proxy the only way out of it");
   g_string_append (text, "; proved by the probe inside");
   prism_native_evidence_say (evidence, controls[i].name, text->str);
   return controls[i].control;
 }
 
 static PrismCapabilities *
-judge_all (gboolean host_tree, guint32 facts, const GString *evidence)
+judge_all (gboolean host_tree, PrismNativeEgress egress, guint32 facts, const GString *evidence)
 {
   g_autoptr (GString) all = g_string_new_len (evidence->str, evidence->len);
   PrismControls held = PRISM_CONTROLS_WORKSPACE;
 
   for (guint i = 0; i < G_N_ELEMENTS (controls); i++)
-    held |= judge (host_tree, i, facts, all);
+    held |= judge (host_tree, egress, i, facts, all);
   prism_native_evidence_say (all, "workspace",
                              "commands and file operations go through one agent, which sees one tree");
   return prism_capabilities_new (held, prism_native_evidence_end (all));
@@ -111,13 +132,14 @@ prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, con
     PrismCapabilities *capabilities;
     GString *evidence;
     gboolean host_tree;
+    PrismNativeEgress egress;
     guint32 facts;
   } last;
   gboolean host_tree = asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
   PrismCapabilities *self;
 
   g_mutex_lock (&lock);
-  if (last.capabilities == NULL || last.host_tree != host_tree || last.facts != facts
+  if (last.capabilities == NULL || last.host_tree != host_tree || last.egress != asked->egress || last.facts != facts
       || !g_string_equal (last.evidence, evidence))
     {
       if (last.capabilities != NULL)
@@ -125,9 +147,10 @@ prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, con
           prism_capabilities_unref (last.capabilities);
           g_string_free (last.evidence, TRUE);
         }
-      last.capabilities = judge_all (host_tree, facts, evidence);
+      last.capabilities = judge_all (host_tree, asked->egress, facts, evidence);
       last.evidence = g_string_new_len (evidence->str, evidence->len);
       last.host_tree = host_tree;
+      last.egress = asked->egress;
       last.facts = facts;
     }
   self = prism_capabilities_ref (last.capabilities);

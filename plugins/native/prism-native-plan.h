@@ -10,6 +10,13 @@ G_BEGIN_DECLS
 
 typedef enum
 {
+  PRISM_NATIVE_EGRESS_NONE,       /* no network at all */
+  PRISM_NATIVE_EGRESS_RESTRICTED, /* the proxy, by its policy */
+  PRISM_NATIVE_EGRESS_OPEN,       /* the proxy, whose policy allows everything */
+} PrismNativeEgress;
+
+typedef enum
+{
   PRISM_NATIVE_ISOLATION_CONFINED,
   PRISM_NATIVE_ISOLATION_NETWORK_ONLY,
 } PrismNativeIsolation;
@@ -88,6 +95,7 @@ typedef struct
   const PrismNativeHost *host;
   PrismNativeIsolation isolation;
   PrismNativeNetns netns;
+  PrismNativeEgress egress;
   PrismNativeUnixSockets unix_sockets;
   gboolean framed;
   guint32 off_switches;

@@ -189,6 +189,37 @@ take_protected (PrismNativeRequest *self, const char *const *paths, GError **err
   return TRUE;
 }
 
+static PrismNativeEgress
+choose_egress (PrismSandboxSpec *spec)
+{
+  PrismEgressPolicy *policy = prism_sandbox_spec_get_egress_policy (spec);
+
+  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
+    return PRISM_NATIVE_EGRESS_NONE;
+  return prism_egress_policy_get_kind (policy) == PRISM_EGRESS_POLICY_KIND_ALLOW_ALL ? PRISM_NATIVE_EGRESS_OPEN
+                                                                                     : PRISM_NATIVE_EGRESS_RESTRICTED;
+}
+
+/* What the proxy's listener, a descriptor from the sandbox's one network namespace,
+ * does not go with. */
+static gboolean
+check_egress (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
+{
+  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
+    return TRUE;
+  if (prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED)
+    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+                   "network=egress with lifetime=detached: the proxy, and with it the way out, ends with this process");
+  if (options->netns == PRISM_NATIVE_NETNS_COMMAND)
+    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+                   "network=egress with netns=command: the way out is in one network namespace, the sandbox's; use "
+                   "netns=sandbox");
+  if (options->framed)
+    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+                   "network=egress with channel=framed: no descriptor can be passed out; use channel=auto");
+  return TRUE;
+}
+
 static gboolean
 check_options (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
 {
@@ -196,15 +227,12 @@ check_options (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError
     return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
                    "lifetime=detached: this backend cannot be connected to again yet; use lifetime=host");
   if (prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_CUSTOM)
-    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "network=custom: there is only none here");
-  if (prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_EGRESS)
-    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                   "network=egress: there is no egress proxy yet; use network=none");
+    return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "network=custom: there are only none and egress here");
   if (options->isolation == PRISM_NATIVE_ISOLATION_CONFINED && options->unix_sockets == PRISM_NATIVE_UNIX_SOCKETS_ALLOW)
     return refuse (error, PRISM_SANDBOX_ERROR_INVALID,
                    "unix-sockets=allow is for isolation=network-only: in a confined sandbox no socket of the host's is "
                    "in reach, and its own are always allowed");
-  return TRUE;
+  return check_egress (spec, options, error);
 }
 
 static gboolean
@@ -217,6 +245,7 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
     .host = prism_native_host_get (),
     .isolation = options->isolation,
     .netns = options->netns,
+    .egress = choose_egress (spec),
     .unix_sockets = options->unix_sockets,
     .framed = options->framed,
     .off_switches = options->off_switches,

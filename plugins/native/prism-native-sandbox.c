@@ -239,6 +239,19 @@ make_first_or_next (PrismSandboxSpec *spec,
   return self;
 }
 
+/* Where there is no proxy nothing is begun. The caller keeps it until the sandbox's
+ * listener holds it. */
+static gboolean
+find_proxy (PrismSandboxSpec *spec, PrismEgressProxy **proxy, GError **error)
+{
+  PrismEgressProxy *given = prism_sandbox_spec_get_egress_proxy (spec);
+
+  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
+    return TRUE;
+  *proxy = given != NULL ? g_object_ref (given) : prism_egress_proxy_dup_default (error);
+  return *proxy != NULL;
+}
+
 PrismSandbox *
 prism_native_sandbox_start (PrismSandboxSpec *spec,
                             const PrismNativeOptions *options,
@@ -249,8 +262,12 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
   gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
   g_autoptr (PrismNativeRequest) request = NULL;
   g_autoptr (PrismCapabilities) capabilities = NULL;
-  g_autoptr (PrismNativeSandbox) self = make_first_or_next (spec, options, &request, deadline, cancellable, error);
+  g_autoptr (PrismEgressProxy) proxy = NULL;
+  g_autoptr (PrismNativeSandbox) self = NULL;
 
+  if (!find_proxy (spec, &proxy, error))
+    return NULL;
+  self = make_first_or_next (spec, options, &request, deadline, cancellable, error);
   if (self == NULL)
     return NULL;
   take_notes (self->launcher, request->limits.evidence);

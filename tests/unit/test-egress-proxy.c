@@ -19,7 +19,10 @@ struct _TestProxy
   GObject parent_instance;
 
   PrismEgressListener *own;
-  guint started, stopped, added, removed, changed;
+  guint started, stopped, added, changed;
+  GMutex lock; /* for removed: a listener that is dropped is removed by a thread of its own */
+  GCond ended;
+  guint removed;
   gboolean hold; /* keeps add_listener's operation */
   PrismEgressOperation *held;
 };
@@ -75,8 +78,11 @@ test_proxy_add_listener (PrismEgressProxy *proxy, PrismEgressOperation *operatio
 static void
 test_proxy_remove_listener (PrismEgressProxy *proxy, PrismEgressOperation *operation)
 {
-  TEST_PROXY (proxy)->removed++;
   prism_egress_listener_closed (prism_egress_operation_get_listener (operation));
+  g_mutex_lock (&TEST_PROXY (proxy)->lock);
+  TEST_PROXY (proxy)->removed++;
+  g_cond_signal (&TEST_PROXY (proxy)->ended);
+  g_mutex_unlock (&TEST_PROXY (proxy)->lock);
   prism_egress_operation_complete (operation);
 }
 
@@ -123,6 +129,8 @@ test_proxy_finalize (GObject *object)
 {
   g_clear_object (&TEST_PROXY (object)->own);
   g_clear_object (&TEST_PROXY (object)->held);
+  g_mutex_clear (&TEST_PROXY (object)->lock);
+  g_cond_clear (&TEST_PROXY (object)->ended);
   G_OBJECT_CLASS (test_proxy_parent_class)->finalize (object);
 }
 
@@ -137,6 +145,8 @@ test_proxy_class_init (TestProxyClass *klass)
 static void
 test_proxy_init (TestProxy *self)
 {
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->ended);
 }
 
 static PrismEgressListener *
@@ -327,17 +337,22 @@ test_too_late (void)
 {
   g_autoptr (TestProxy) test = g_object_new (TEST_TYPE_PROXY, NULL);
   g_autoptr (PrismEgressListener) listener = new_listener ("https://good.test");
+  gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
   int code = -1;
 
   test->hold = TRUE;
   prism_egress_proxy_add_listener_async (PRISM_EGRESS_PROXY (test), listener, NULL, note_result, &code);
   g_assert_nonnull (test->held);
   g_clear_object (&test->held); /* dropped: the operation fails by itself */
-  for (gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC; code < 0 && g_get_monotonic_time () < deadline;)
+  while (code < 0 && g_get_monotonic_time () < deadline)
     g_main_context_iteration (NULL, FALSE);
   g_assert_cmpint (code, ==, PRISM_EGRESS_ERROR_FAILED);
   g_clear_object (&listener);
+  g_mutex_lock (&test->lock);
+  while (test->removed == 0 && g_cond_wait_until (&test->ended, &test->lock, deadline))
+    ;
   g_assert_cmpuint (test->removed, ==, 1);
+  g_mutex_unlock (&test->lock);
 }
 
 /* --- audit ----------------------------------------------------------------------- */
@@ -464,11 +479,11 @@ test_default (void)
   PrismEgressProxy *first, *second;
   PrismEgressListener *listener = new_listener ("https://good.test");
 
-  g_assert_null (prism_egress_default_dup_proxy (&error));
+  g_assert_null (prism_egress_proxy_dup_default (&error));
   g_assert_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_NOT_SUPPORTED);
   g_clear_error (&error);
   prism_egress_default_set_factory (make_test_proxy);
-  first = prism_egress_default_dup_proxy (&error);
+  first = prism_egress_proxy_dup_default (&error);
   g_assert_true (prism_egress_proxy_start (first, NULL, &error));
   g_assert_true (prism_egress_proxy_add_listener (first, listener, NULL, &error));
   g_assert_no_error (error);
@@ -476,13 +491,13 @@ test_default (void)
   g_object_unref (first);
 
   /* A listener keeps it, and with the last one it goes. */
-  second = prism_egress_default_dup_proxy (&error);
+  second = prism_egress_proxy_dup_default (&error);
   g_assert_true (second == first);
   g_object_unref (second);
   g_assert_true (prism_egress_proxy_remove_listener (first, listener, NULL, &error));
   g_assert_null (first);
   g_object_unref (listener);
-  first = prism_egress_default_dup_proxy (&error);
+  first = prism_egress_proxy_dup_default (&error);
   g_assert_finalize_object (first);
 }
 
