@@ -3,6 +3,9 @@
 #include "prism-call-private.h"
 #include "prism-error-private.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 typedef struct
 {
   PrismCall *call;
@@ -267,6 +270,79 @@ prism_operation_fail_literal (PrismOperation *self, GQuark domain, int code, con
   g_return_if_fail (domain != 0 && message != NULL);
 
   answer (prism_operation_get_call (self), NULL, NULL, g_error_new_literal (domain, code, message));
+}
+
+typedef struct
+{
+  PrismOperation *operation;
+  PrismOperationFunc func;
+} Work;
+
+static gpointer
+work_main (gpointer data)
+{
+  Work *work = data;
+
+  work->func (prism_operation_get_call (work->operation)->self, work->operation);
+  g_object_unref (work->operation);
+  g_free (work);
+  return NULL;
+}
+
+/* A thread that is not the application's takes none of its signals. */
+static GThread *
+start_quietly (const char *name, GThreadFunc func, gpointer data, GError **error)
+{
+  sigset_t all, before;
+  GThread *thread;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  thread = g_thread_try_new (name, func, data, error);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  return thread;
+}
+
+/**
+ * prism_operation_run_in_thread: (skip)
+ * @self: an operation
+ * @func: does its work, with the deadline and the cancellable in mind, and answers it
+ *
+ * For methods that have to block: calls @func at once if
+ * [method@Operation.get_may_block], and in a thread if not. Both the operation and
+ * whose method was called are kept until it returns; if it has not answered by
+ * then, and nobody else holds the operation, it fails by itself.
+ *
+ * Since: 1.0
+ */
+void
+prism_operation_run_in_thread (PrismOperation *self, PrismOperationFunc func)
+{
+  g_autoptr (GError) error = NULL;
+  PrismCall *call;
+  GThread *thread;
+  Work *work;
+
+  g_return_if_fail (PRISM_IS_OPERATION (self));
+  g_return_if_fail (func != NULL);
+
+  call = prism_operation_get_call (self);
+  if (prism_operation_get_may_block (self))
+    {
+      func (call->self, self);
+      return;
+    }
+  work = g_new (Work, 1);
+  *work = (Work){ g_object_ref (self), func };
+  thread = start_quietly ("prism-work", work_main, work, &error);
+  if (thread != NULL)
+    {
+      g_thread_unref (thread);
+      return;
+    }
+  answer (call, NULL, NULL, prism_call_error (call, call->method->errors->failed, error->message));
+  g_object_unref (work->operation);
+  g_free (work);
 }
 
 void

@@ -23,6 +23,18 @@ struct _PrismOperationClass
   gpointer padding[8];
 };
 
+/**
+ * PrismOperationFunc: (skip)
+ * @self: whose method was called
+ * @operation: what is to be answered
+ *
+ * Does an operation's work, and may block while it does.
+ *
+ * Since: 1.0
+ */
+typedef void (*PrismOperationFunc) (gpointer        self,
+                                    PrismOperation *operation);
+
 PRISM_AVAILABLE_IN_1_0
 GCancellable *prism_operation_get_cancellable  (PrismOperation *self);
 PRISM_AVAILABLE_IN_1_0
@@ -39,5 +51,8 @@ void          prism_operation_fail_literal     (PrismOperation *self,
                                                 GQuark          domain,
                                                 int             code,
                                                 const char     *message);
+PRISM_AVAILABLE_IN_1_0
+void          prism_operation_run_in_thread    (PrismOperation     *self,
+                                                PrismOperationFunc  func);
 
 G_END_DECLS

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*   conformance BACKEND [--set NAME=VALUE]... [--lacks LIST] [g_test options] */
+/* What the tests of the contract share: a sandbox of their own, waiting, answers. */
 #include "conformance.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "prism-fake.h"
-
 #define MAX_WAIT_S 30
-
-static PrismBackend *backend;
 
 typedef struct
 {
+  const char *path;
   void (*prepare) (Box *box);
   BoxTest test;
 } BoxCase;
+
+static GArray *cases; /* of BoxCase */
 
 static void
 make_folder (Box *box)
@@ -33,13 +30,11 @@ make_folder (Box *box)
 }
 
 static void
-box_case_run (gconstpointer data)
+run_case (const BoxCase *self, PrismBackend *backend)
 {
-  const BoxCase *self = data;
   Box box = { .backend = backend, .gate = -1 };
   g_autoptr (GFile) folder = NULL;
   g_autoptr (GError) error = NULL;
-  const char *argv[] = { "rm", "-rf", "--", NULL, NULL };
 
   make_folder (&box);
   folder = g_file_new_for_path (box.folder);
@@ -55,18 +50,39 @@ box_case_run (gconstpointer data)
   g_assert_no_error (error);
   g_object_unref (box.sandbox);
   g_object_unref (box.spec);
-  argv[3] = box.folder;
-  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
   g_free (box.folder);
+}
+
+gboolean
+box_run_case (const char *path, PrismBackend *backend)
+{
+  for (guint i = 0; cases != NULL && i < cases->len; i++)
+    if (g_str_equal (g_array_index (cases, BoxCase, i).path, path))
+      {
+        run_case (&g_array_index (cases, BoxCase, i), backend);
+        return TRUE;
+      }
+  return FALSE;
+}
+
+GPtrArray *
+box_list_cases (void)
+{
+  GPtrArray *paths = g_ptr_array_new ();
+
+  for (guint i = 0; cases != NULL && i < cases->len; i++)
+    g_ptr_array_add (paths, (gpointer)g_array_index (cases, BoxCase, i).path);
+  return paths;
 }
 
 void
 box_add_full (const char *path, void (*prepare) (Box *box), BoxTest test)
 {
-  BoxCase *self = g_new (BoxCase, 1);
+  const BoxCase self = { path, prepare, test };
 
-  *self = (BoxCase){ prepare, test };
-  g_test_add_data_func_full (path, self, box_case_run, g_free);
+  if (cases == NULL)
+    cases = g_array_new (FALSE, FALSE, sizeof (BoxCase));
+  g_array_append_val (cases, self);
 }
 
 void
@@ -213,84 +229,4 @@ box_is_free (Box *box, const char *name)
   g_autoptr (PrismResult) result = box_sh (box, line);
 
   return prism_result_get_exit_code (result) == 0;
-}
-
-/* --- the program -------------------------------------------------------------------- */
-
-static void
-set_option (const char *option)
-{
-  g_auto (GStrv) pair = g_strsplit (option, "=", 2);
-  GParamSpec *pspec = g_object_class_find_property (G_OBJECT_GET_CLASS (backend), pair[0]);
-
-  if (pspec == NULL || pair[1] == NULL)
-    g_error ("%s: no such option", option);
-  if (pspec->value_type == G_TYPE_BOOLEAN)
-    g_object_set (backend, pair[0], g_str_equal (pair[1], "true"), NULL);
-  else if (pspec->value_type == G_TYPE_INT64)
-    g_object_set (backend, pair[0], g_ascii_strtoll (pair[1], NULL, 10), NULL);
-  else if (G_TYPE_IS_ENUM (pspec->value_type))
-    {
-      GEnumClass *klass = g_type_class_ref (pspec->value_type);
-      GEnumValue *value = g_enum_get_value_by_nick (klass, pair[1]);
-      if (value == NULL)
-        g_error ("%s: no such value", option);
-      g_object_set (backend, pair[0], value->value, NULL);
-      g_type_class_unref (klass);
-    }
-  else
-    g_object_set (backend, pair[0], pair[1], NULL);
-}
-
-static Lacks
-parse_lacks (const char *list)
-{
-  return (strstr (list, "trees") != NULL ? LACKS_TREES : 0) | (strstr (list, "pty") != NULL ? LACKS_PTY : 0);
-}
-
-static void
-make_backend (const char *name)
-{
-  PrismRegistry *registry = prism_registry_get_default ();
-  g_autoptr (GError) error = NULL;
-
-  prism_registry_add_type (registry, "fake", PRISM_TYPE_FAKE_BACKEND, 0, &error);
-  g_assert_no_error (error);
-  backend = prism_registry_create_backend (registry, name, &error);
-  if (backend == NULL)
-    g_error ("%s: %s", name, error->message);
-}
-
-int
-main (int argc, char **argv)
-{
-  g_auto (GStrv) options = NULL;
-  g_autofree char *lacking = NULL, *identity = NULL;
-  const GOptionEntry entries[] = {
-    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options, "a property of the backend", "NAME=VALUE" },
-    { "lacks", 0, 0, G_OPTION_ARG_STRING, &lacking, "what the backend does not have", "trees,pty" },
-    { NULL },
-  };
-  g_autoptr (GOptionContext) context = g_option_context_new ("BACKEND");
-  g_autoptr (GError) error = NULL;
-  Lacks lacks;
-
-  signal (SIGPIPE, SIG_IGN);
-  g_test_init (&argc, &argv, NULL);
-  g_option_context_add_main_entries (context, entries, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &error) || argc != 2)
-    g_error ("%s", error != NULL ? error->message : "conformance BACKEND");
-  make_backend (argv[1]);
-  for (gsize i = 0; options != NULL && options[i] != NULL; i++)
-    set_option (options[i]);
-  lacks = lacking != NULL ? parse_lacks (lacking) : LACKS_NOTHING;
-  add_life_tests ();
-  add_exec_tests ();
-  add_ending_tests ();
-  add_turn_tests ();
-  add_process_tests (lacks);
-  add_file_tests ();
-  if ((lacks & LACKS_TREES) == 0)
-    add_tree_tests ();
-  return g_test_run ();
 }

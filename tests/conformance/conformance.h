@@ -28,11 +28,17 @@ typedef struct
   int gate; /* a file that commands wait at; -1 = open */
 } Box;
 
-/* A test with a sandbox of its own, made before it and closed after it. */
+/* A test with a sandbox of its own, made before it and closed after it. Each runs in a
+ * process of its own: one that fails, crashes or hangs takes no other with it. */
 typedef void (*BoxTest) (Box *box);
 void box_add (const char *path, BoxTest test);
 /* The same, with limits or a specification of its own. */
 void box_add_full (const char *path, void (*prepare) (Box *box), BoxTest test);
+
+/* FALSE: there is no such case. */
+gboolean box_run_case (const char *path, PrismBackend *backend);
+/* Their paths, in order. */
+GPtrArray *box_list_cases (void);
 
 /* In the workspace, as the host has it. Owned by the box. */
 const char *host_path (Box *box, const char *name);
