@@ -64,9 +64,11 @@ def module_links():
 
 
 def plugin_links():
-    """plug-ins link the library, GLib, and libsoup only where they speak HTTP"""
+    """plug-ins link the library and GLib; libsoup only where they speak HTTP, OpenSSL only egress' part for TLS"""
     for path in plugins():
-        allowed = GLIB | {'prism-1'} | (set() if '/native/' in path else {'soup-3.0', 'seccomp'})
+        allowed = GLIB | {'prism-1'} | (set() if '/native/' in path or '/egress/' in path else {'soup-3.0', 'seccomp'})
+        if os.path.basename(path) == 'egress-tls.so':
+            allowed = GLIB | {'ssl', 'crypto'}
         yield from (f'{os.path.basename(path)}: {n}' for n in sorted(needed(path) - allowed))
 
 
