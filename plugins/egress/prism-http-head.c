@@ -377,7 +377,7 @@ prism_http_head_parse_response (const char *bytes, gsize length, PrismHttpHead *
       head->status = head->status * 10 + (guint)(cursor.at[i] - '0');
     }
   cursor.at += 4;
-  if (head->status < 100 || head->status > 599)
+  if (head->status < 100 || head->status > 599 || (*cursor.at != ' ' && *cursor.at != '\r'))
     return 502;
   if (*cursor.at == ' ')
     cursor.at++;
