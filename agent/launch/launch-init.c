@@ -213,7 +213,7 @@ probe (void)
 void
 launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made)
 {
-  static struct launch_net net = { .userns = -1 };
+  static struct launch_net net;
   bool own_net = (plan->flags & (PRISM_LAUNCH_OFF_NETNS | PRISM_LAUNCH_MAKE_TEMPLATE)) == 0;
   struct agent_options options = {
     .control = PRISM_LAUNCH_CONTROL_FD,
@@ -228,6 +228,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   begun_ahead = made->feed >= 0;
   launch_enter_ids (plan);
   die_with_keeper ();
+  net.userns = -1;
   net.up = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) == 0;
   if (own_net && made->netns < 0 && !launch_net_begin (&net))
     launch_fail (PRISM_LAUNCH_STAGE_NET, errno, "clone");

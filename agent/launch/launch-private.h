@@ -119,6 +119,8 @@ void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNC
 /* By the launcher that stays: the id tables that a plan's mounts need, for the keeper
  * that is started next. What fails here fails there again, and is told. */
 void launch_shown_warm (const struct launch_plan *plan);
+/* By a keeper: these get the numbers from here on. Returns the next one. */
+int launch_shown_settle (int at);
 
 /* launch-copy.c: everything below one folder into another; 0 or -errno, and the
  * name that failed. Owners are kept only as far as uid and gid are not -1. */
@@ -146,6 +148,16 @@ bool launch_net_begin (struct launch_net *net);
 int launch_net_finish (struct launch_net *net);
 void launch_net_enter (int fd);
 
+/* launch-pool.c: by the launcher that stays. take(): one for a sandbox, or -1; give_back()
+ * when every process of that sandbox is gone: it serves again if it is as new. refill(),
+ * true while some are missing, makes one at a time, by a child that reap() is to see. */
+void launch_pool_init (void);
+int launch_pool_take (void);
+void launch_pool_give_back (int fd);
+bool launch_pool_refill (int userns);
+bool launch_pool_reap (pid_t pid);
+void launch_pool_empty (void);
+
 /* launch-seccomp.c; the public half is in agent.h. Without no_new_privs, which the
  * caller has set or has the capability to do without. */
 void launch_select_seccomp (bool without_unix_sockets);
@@ -161,7 +173,10 @@ _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
 bool launch_take_order (size_t size, int control, int keeper);
 extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 
-/* launch-server.c: the launcher that stays. */
+/* launch-server.c: the launcher that stays. Its own descriptors lie above those of what
+ * it starts. */
+#define LAUNCH_HIGH_FD 32
+int launch_lift (int fd);
 _Noreturn void launch_serve (void);
 
 /* launch-init.c */

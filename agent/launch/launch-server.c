@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The launcher that stays, for a host that makes one sandbox after another: it has a
- * root ready to be copied and network namespaces ready to be entered, each of those
- * for one sandbox only, and forks a keeper for each request. The keepers do not need
- * it any more; nothing does: it ends when nothing was asked for a while, or when the
- * host is gone. As root only. It believes the host and nobody else. */
+ * root ready to be copied and network namespaces ready to be entered, and forks a keeper for each request. The keepers
+ * do not need it any more; nothing does: it ends when nothing was asked for a while, or when the host is gone. As root
+ * only. It believes the host and nobody else. */
 #include "launch-private.h"
 
 #include <errno.h>
@@ -18,16 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 #define IDLE_MS     1000
 #define REFILL_MS   1
 #define TEMPLATE_MS 10000
-#define POOL        3
-#define HIGH_FD     32 /* its own descriptors lie above those of a keeper */
+#define MAX_LENT    64
 
 static uint8_t template_plan[PRISM_LAUNCH_MAX_REQUEST];
 static size_t template_size;
 static struct launch_ready_made template = LAUNCH_NOTHING_MADE;
-static struct launch_net pool[POOL];
 static sigset_t open_mask;
 
 /* A keeper and an inner half that have begun with what the last plan began with. */
@@ -38,6 +39,14 @@ static struct
   size_t size;
 } spare = { -1, -1, 0 };
 static uint8_t spare_plan[PRISM_LAUNCH_MAX_REQUEST];
+
+/* Network namespaces that are in use, and by which keeper. It ends when all is gone. */
+static struct
+{
+  pid_t keeper;
+  int net;
+} lent[MAX_LENT];
+static int n_lent;
 
 struct request
 {
@@ -53,59 +62,13 @@ close_fd (int *fd)
   *fd = -1;
 }
 
-static int
-lift (int fd)
+int
+launch_lift (int fd)
 {
-  int high = fcntl (fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  int high = fcntl (fd, F_DUPFD_CLOEXEC, LAUNCH_HIGH_FD);
 
   close (fd);
   return high;
-}
-
-/* --- network namespaces ------------------------------------------------------ */
-
-static void
-empty_pool (void)
-{
-  for (int i = 0; i < POOL; i++)
-    {
-      int fd = launch_net_finish (&pool[i]);
-      close_fd (&fd);
-    }
-}
-
-/* One that is ready, or -1: then the sandbox makes its own. */
-static int
-take_from_pool (void)
-{
-  for (int i = 0; i < POOL; i++)
-    if (pool[i].helper <= 0 && pool[i].fd >= 0)
-      return launch_net_finish (&pool[i]);
-  return -1;
-}
-
-/* At most one at a time is under way. True while some are missing. */
-static bool
-refill_pool (bool now)
-{
-  int empty = -1;
-
-  if (template.userns < 0)
-    return false;
-  for (int i = 0; i < POOL; i++)
-    if (pool[i].helper > 0)
-      return true;
-    else if (pool[i].fd < 0)
-      empty = i;
-  if (empty < 0)
-    return false;
-  if (now)
-    {
-      pool[empty].userns = template.userns;
-      pool[empty].up = true;
-      launch_net_begin (&pool[empty]);
-    }
-  return true;
 }
 
 static void
@@ -116,40 +79,70 @@ forget_spare (void)
 }
 
 static void
+take_back (pid_t keeper)
+{
+  for (int i = 0; i < n_lent; i++)
+    if (lent[i].keeper == keeper)
+      {
+        launch_pool_give_back (lent[i].net);
+        lent[i] = lent[--n_lent];
+        return;
+      }
+}
+
+static void
 reap (void)
 {
   pid_t pid;
 
   while ((pid = waitpid (-1, NULL, WNOHANG)) > 0)
-    for (int i = 0; i < POOL; i++)
+    {
+      if (launch_pool_reap (pid))
+        continue;
       if (spare.pid == pid)
         forget_spare ();
-      else if (pool[i].helper == pid)
-        {
-          pool[i].helper = -1;
-          if (pool[i].fd >= 0)
-            pool[i].fd = lift (pool[i].fd);
-        }
+      take_back (pid);
+    }
 }
 
 /* --- keepers ------------------------------------------------------------------ */
 
+/* All that the launcher has is above; of that a keeper has only what is its own. */
+static int
+settle (int fd, int at)
+{
+  return fd < 0 ? -1 : dup2 (fd, at);
+}
+
 static void
 be_keeper (const uint8_t *plan, size_t size, int control, int keeper, const struct launch_ready_made *made)
 {
+  struct launch_ready_made own = *made;
+  int at = PRISM_LAUNCH_KEEPER_FD + 1;
+
   memmove (launch_plan_bytes, plan, size);
-  if (spare.feed >= 0)
-    close (spare.feed);
-  for (int i = 0; i < POOL; i++)
-    close (pool[i].fd);
-  if (control >= 0)
-    dup2 (control, PRISM_LAUNCH_CONTROL_FD);
-  dup2 (keeper, PRISM_LAUNCH_KEEPER_FD);
-  close (control);
-  close (keeper);
+  settle (control, PRISM_LAUNCH_CONTROL_FD);
+  settle (keeper, PRISM_LAUNCH_KEEPER_FD);
+  own.userns = settle (made->userns, at++);
+  own.mntns = settle (made->mntns, at++);
+  own.netns = settle (made->netns, at++);
+  own.feed = settle (made->feed, at++);
+  at = launch_shown_settle (at);
+  syscall (SYS_close_range, at, ~0u, 0);
   signal (SIGCHLD, SIG_DFL);
   sigprocmask (SIG_SETMASK, &open_mask, NULL);
-  launch_keep (size, made);
+  launch_keep (size, &own);
+}
+
+/* What is not lent is closed by the caller. */
+static void
+lend (pid_t keeper, int *net)
+{
+  if (keeper <= 0 || *net < 0 || n_lent == MAX_LENT)
+    return;
+  lent[n_lent].keeper = keeper;
+  lent[n_lent++].net = *net;
+  *net = -1;
 }
 
 static pid_t
@@ -168,7 +161,10 @@ static void
 drop_template (void)
 {
   forget_spare ();
-  empty_pool ();
+  launch_pool_empty ();
+  /* Of a template that is gone: these serve no other. */
+  while (n_lent > 0)
+    close (lent[--n_lent].net);
   close_fd (&template.userns);
   close_fd (&template.mntns);
   template_size = 0;
@@ -190,8 +186,8 @@ listen_to_maker (int from, int asker)
         return;
       if (bytes[0] == PRISM_LAUNCH_TEMPLATE && n == 2)
         {
-          template.userns = lift (fds[0]);
-          template.mntns = lift (fds[1]);
+          template.userns = launch_lift (fds[0]);
+          template.mntns = launch_lift (fds[1]);
         }
       else if (bytes[0] == PRISM_LAUNCH_FAILED)
         (void)!send (asker, bytes, (size_t)size, MSG_NOSIGNAL);
@@ -208,8 +204,8 @@ make_template (const uint8_t *plan, size_t size, int asker)
   drop_template ();
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
-  ends[0] = lift (ends[0]);
-  ends[1] = lift (ends[1]);
+  ends[0] = launch_lift (ends[0]);
+  ends[1] = launch_lift (ends[1]);
   pid = fork_keeper (plan, size, -1, ends[1], &none);
   close (ends[1]);
   if (pid > 0)
@@ -250,22 +246,6 @@ begins_alike (const struct launch_plan *a, const struct launch_plan *b)
          && a->uid == b->uid && a->gid == b->gid && strcmp (a->hostname, b->hostname) == 0;
 }
 
-static void
-be_spare (const struct launch_ready_made *made)
-{
-  /* This launcher's own socket is not the keeper's; there is none yet. */
-  dup2 (0, PRISM_LAUNCH_KEEPER_FD);
-  dup2 (0, PRISM_LAUNCH_CONTROL_FD);
-  /* Its own end of the socket on which it waits must not be what keeps it waiting. */
-  close (spare.feed);
-  memcpy (launch_plan_bytes, spare_plan, spare.size);
-  for (int i = 0; i < POOL; i++)
-    close (pool[i].fd);
-  signal (SIGCHLD, SIG_DFL);
-  sigprocmask (SIG_SETMASK, &open_mask, NULL);
-  launch_keep (spare.size, made);
-}
-
 /* True while one is missing. */
 static bool
 prepare_spare (bool now)
@@ -275,20 +255,23 @@ prepare_spare (bool now)
 
   if (spare.pid > 0 || spare.size == 0 || template.userns < 0)
     return false;
-  if (!now || (made.netns = take_from_pool ()) < 0)
+  if (!now || (made.netns = launch_pool_take ()) < 0)
     return true;
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0)
     {
-      spare.feed = lift (ends[0]);
-      made.feed = lift (ends[1]);
+      spare.feed = launch_lift (ends[0]);
+      made.feed = launch_lift (ends[1]);
       spare.pid = (pid_t)syscall (SYS_clone, SIGCHLD, 0, 0, 0, 0);
       if (spare.pid == 0)
-        be_spare (&made);
+        /* Its sockets are not there yet. Its own end of the one on which it waits must
+         * not be what keeps it waiting: it is above. */
+        be_keeper (spare_plan, spare.size, 0, 0, &made);
+      lend (spare.pid, &made.netns);
       close (made.feed);
       if (spare.pid < 0)
         forget_spare ();
     }
-  close (made.netns);
+  close_fd (&made.netns);
   return false;
 }
 
@@ -325,8 +308,8 @@ handle (const struct request *request, const uint8_t *bytes)
       launch_shown_warm (&plan);
     }
   made = template;
-  made.netns = take_from_pool ();
-  fork_keeper (use, request->plan_size, request->control, request->keeper, &made);
+  made.netns = launch_pool_take ();
+  lend (fork_keeper (use, request->plan_size, request->control, request->keeper, &made), &made.netns);
   close_fd (&made.netns);
 }
 
@@ -345,8 +328,8 @@ receive (int flags)
     return size < 0 && (errno == EINTR || errno == EAGAIN) && flags == 0;
   if (n != 2)
     return true;
-  request.control = lift (fds[0]);
-  request.keeper = lift (fds[1]);
+  request.control = launch_lift (fds[0]);
+  request.keeper = launch_lift (fds[1]);
   r = prism_wire_read_from (bytes, (size_t)size);
   request.template_size = prism_wire_u32 (&r);
   if (!r.bad && request.template_size <= (size_t)(r.end - r.at))
@@ -373,10 +356,9 @@ launch_serve (void)
   sigset_t child;
   int waited = 0;
 
-  for (int i = 0; i < POOL; i++)
-    pool[i] = (struct launch_net){ .userns = -1, .fd = -1, .helper = -1 };
   if (geteuid () != 0)
     _exit (1);
+  launch_pool_init ();
   launch_probe_remember ();
   sigemptyset (&child);
   sigaddset (&child, SIGCHLD);
@@ -385,7 +367,7 @@ launch_serve (void)
   for (;;)
     {
       /* The spare takes a moment of the CPUs that the last one still needs. */
-      bool missing = refill_pool (true) | prepare_spare (waited > 0);
+      bool missing = launch_pool_refill (template.userns) | prepare_spare (waited > 0);
       int ms = missing && waited < IDLE_MS ? REFILL_MS : IDLE_MS;
       const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
       int n = ppoll (&fd, 1, &timeout, &open_mask);

@@ -76,7 +76,19 @@ launch_shown_warm (const struct launch_plan *plan)
   for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
     if ((step.flags & PRISM_LAUNCH_BY_KEEPER) != 0 && stat (step.text, &info) == 0 && !is_mapped_already (plan, &info)
         && find_owner (&info) == NULL)
-      add_owner (plan, &info);
+      {
+        struct owner *owner = add_owner (plan, &info);
+        if (owner != NULL)
+          owner->userns = launch_lift (owner->userns);
+      }
+}
+
+int
+launch_shown_settle (int at)
+{
+  for (uint32_t i = 0; i < n_owners; i++, at++)
+    owners[i].userns = dup2 (owners[i].userns, at);
+  return at;
 }
 
 static int
