@@ -9,7 +9,7 @@ const METHODS = {
     Sandbox: [
         'exec', 'start_process', 'attach_process', 'read_file', 'write_file', 'list_files', 'stat_file',
         'remove_file', 'rename_file', 'make_directory', 'search', 'import_tree', 'export_tree',
-        'pause', 'resume', 'stop', 'kill', 'close',
+        'set_network_policy', 'pause', 'resume', 'stop', 'kill', 'close',
     ],
     Process: ['send_signal', 'kill', 'resize', 'release', 'wait'],
 };

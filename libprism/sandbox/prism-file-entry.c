@@ -9,6 +9,7 @@ struct _PrismFileEntry
   guint64 size;
   guint mode;
   gint64 mtime_us;
+  gboolean unreadable;
 };
 
 enum
@@ -19,6 +20,7 @@ enum
   PROP_SIZE,
   PROP_MODE,
   PROP_MTIME_US,
+  PROP_UNREADABLE,
   N_PROPS
 };
 
@@ -55,6 +57,9 @@ prism_file_entry_get_property (GObject *object, guint id, GValue *value, GParamS
     case PROP_MTIME_US:
       g_value_set_int64 (value, self->mtime_us);
       break;
+    case PROP_UNREADABLE:
+      g_value_set_boolean (value, self->unreadable);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     }
@@ -81,6 +86,7 @@ prism_file_entry_class_init (PrismFileEntryClass *klass)
   props[PROP_SIZE] = g_param_spec_uint64 ("size", NULL, NULL, 0, G_MAXUINT64, 0, flags);
   props[PROP_MODE] = g_param_spec_uint ("mode", NULL, NULL, 0, G_MAXUINT, 0, flags);
   props[PROP_MTIME_US] = g_param_spec_int64 ("mtime-us", NULL, NULL, G_MININT64, G_MAXINT64, 0, flags);
+  props[PROP_UNREADABLE] = g_param_spec_boolean ("unreadable", NULL, NULL, FALSE, flags);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
 
@@ -191,4 +197,36 @@ prism_file_entry_get_mtime_us (PrismFileEntry *self)
 {
   g_return_val_if_fail (PRISM_IS_FILE_ENTRY (self), 0);
   return self->mtime_us;
+}
+
+/**
+ * prism_file_entry_get_unreadable:
+ * @self: an entry
+ *
+ * Returns: whether it is a folder of a recursive listing that could not be read, so
+ *   that what is in it is missing from that listing
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_file_entry_get_unreadable (PrismFileEntry *self)
+{
+  g_return_val_if_fail (PRISM_IS_FILE_ENTRY (self), FALSE);
+  return self->unreadable;
+}
+
+/**
+ * prism_file_entry_set_unreadable:
+ * @self: an entry that nobody else has yet
+ * @unreadable: whether what is in this folder could not be listed
+ *
+ * For those who implement `list_files`.
+ *
+ * Since: 1.0
+ */
+void
+prism_file_entry_set_unreadable (PrismFileEntry *self, gboolean unreadable)
+{
+  g_return_if_fail (PRISM_IS_FILE_ENTRY (self));
+  self->unreadable = unreadable != FALSE;
 }

@@ -26,5 +26,12 @@ PRISM_AVAILABLE_IN_1_0
 guint           prism_file_entry_get_mode   (PrismFileEntry *self);
 PRISM_AVAILABLE_IN_1_0
 gint64          prism_file_entry_get_mtime_us (PrismFileEntry *self);
+/* A folder of a recursive listing that could not be read: what is in it is missing there. */
+PRISM_AVAILABLE_IN_1_0
+gboolean        prism_file_entry_get_unreadable (PrismFileEntry *self);
+/* For who makes the entry, before anybody else has it. */
+PRISM_AVAILABLE_IN_1_0
+void            prism_file_entry_set_unreadable (PrismFileEntry *self,
+                                                 gboolean        unreadable);
 
 G_END_DECLS

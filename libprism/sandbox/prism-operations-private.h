@@ -32,6 +32,7 @@ typedef struct
   int signal;
   gint64 grace_ms;
   guint columns, rows;
+  PrismEgressPolicy *policy;
 } PrismControlRequest;
 
 PrismOperation *prism_probe_operation_new (void);

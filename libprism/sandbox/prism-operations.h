@@ -3,6 +3,7 @@
 
 #include "prism-capabilities.h"
 #include "prism-command.h"
+#include "prism-egress-policy.h"
 #include "prism-file-entry.h"
 #include "prism-health-report.h"
 #include "prism-operation.h"
@@ -155,6 +156,8 @@ PRISM_AVAILABLE_IN_1_0
 guint prism_control_operation_get_columns (PrismControlOperation *self);
 PRISM_AVAILABLE_IN_1_0
 guint prism_control_operation_get_rows (PrismControlOperation *self);
+PRISM_AVAILABLE_IN_1_0
+PrismEgressPolicy *prism_control_operation_get_policy (PrismControlOperation *self);
 PRISM_AVAILABLE_IN_1_0
 void prism_control_operation_complete (PrismControlOperation *self);
 

@@ -148,6 +148,7 @@ PRISM_DEFINE_OPERATION (PrismControlOperation, prism_control_operation)
 static void
 prism_control_operation_clear (PrismControlOperation *self)
 {
+  g_clear_object (&self->request.policy);
 }
 
 PrismOperation *
@@ -156,7 +157,11 @@ prism_control_operation_new (const PrismControlRequest *request)
   PrismControlOperation *self = g_object_new (PRISM_TYPE_CONTROL_OPERATION, NULL);
 
   if (request != NULL)
-    self->request = *request;
+    {
+      self->request = *request;
+      if (request->policy != NULL)
+        g_object_ref (request->policy);
+    }
   return PRISM_OPERATION (self);
 }
 
@@ -218,6 +223,21 @@ prism_control_operation_get_rows (PrismControlOperation *self)
 {
   g_return_val_if_fail (PRISM_IS_CONTROL_OPERATION (self), 0);
   return self->request.rows;
+}
+
+/**
+ * prism_control_operation_get_policy:
+ * @self: an operation
+ *
+ * Returns: (transfer none) (nullable): `set_network_policy`: what may be reached from now on
+ *
+ * Since: 1.0
+ */
+PrismEgressPolicy *
+prism_control_operation_get_policy (PrismControlOperation *self)
+{
+  g_return_val_if_fail (PRISM_IS_CONTROL_OPERATION (self), NULL);
+  return self->request.policy;
 }
 
 /**

@@ -12,7 +12,7 @@ struct _PrismResult
   gboolean stdout_truncated, stderr_truncated;
   guint64 stdout_total, stderr_total;
   gint64 duration_us, effective_timeout_ms;
-  char *limit;
+  char *limit, *reason;
 };
 
 enum
@@ -32,6 +32,7 @@ enum
   PROP_DURATION_US,
   PROP_EFFECTIVE_TIMEOUT_MS,
   PROP_LIMIT,
+  PROP_REASON,
   N_PROPS
 };
 
@@ -94,6 +95,9 @@ prism_result_set_property (GObject *object, guint id, const GValue *value, GPara
     case PROP_LIMIT:
       self->limit = g_value_dup_string (value);
       break;
+    case PROP_REASON:
+      self->reason = g_value_dup_string (value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     }
@@ -148,6 +152,9 @@ prism_result_get_property (GObject *object, guint id, GValue *value, GParamSpec 
     case PROP_LIMIT:
       g_value_set_string (value, self->limit);
       break;
+    case PROP_REASON:
+      g_value_set_string (value, self->reason);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     }
@@ -163,6 +170,8 @@ prism_result_constructed (GObject *object)
     self->exit_code = -1;
   if (self->outcome == PRISM_OUTCOME_EXITED || self->outcome == PRISM_OUTCOME_LOST)
     self->term_signal = 0;
+  if (self->outcome == PRISM_OUTCOME_LOST && self->reason == NULL)
+    self->reason = g_strdup ("its end was not seen");
   if (self->stdout_bytes == NULL)
     self->stdout_bytes = g_bytes_new (NULL, 0);
   if (self->stderr_bytes == NULL)
@@ -180,6 +189,7 @@ prism_result_finalize (GObject *object)
   g_bytes_unref (self->stdout_bytes);
   g_bytes_unref (self->stderr_bytes);
   g_free (self->limit);
+  g_free (self->reason);
   G_OBJECT_CLASS (prism_result_parent_class)->finalize (object);
 }
 
@@ -209,6 +219,7 @@ prism_result_class_init (PrismResultClass *klass)
   props[PROP_DURATION_US] = g_param_spec_int64 ("duration-us", NULL, NULL, 0, G_MAXINT64, 0, fixed);
   props[PROP_EFFECTIVE_TIMEOUT_MS] = g_param_spec_int64 ("effective-timeout-ms", NULL, NULL, 0, G_MAXINT64, 0, fixed);
   props[PROP_LIMIT] = g_param_spec_string ("limit", NULL, NULL, NULL, fixed);
+  props[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, NULL, fixed);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
 
@@ -469,4 +480,23 @@ prism_result_get_limit (PrismResult *self)
 {
   g_return_val_if_fail (PRISM_IS_RESULT (self), NULL);
   return self->limit;
+}
+
+/**
+ * prism_result_get_reason:
+ * @self: a result
+ *
+ * Why nothing more is known of a command whose outcome is lost: the connection, the
+ * agent or what kept the sandbox ended, and how. For people to read.
+ *
+ * Returns: (transfer none) (nullable): a sentence without its full stop; %NULL where the
+ *   outcome says it all, and never %NULL for one that is lost
+ *
+ * Since: 1.0
+ */
+const char *
+prism_result_get_reason (PrismResult *self)
+{
+  g_return_val_if_fail (PRISM_IS_RESULT (self), NULL);
+  return self->reason;
 }

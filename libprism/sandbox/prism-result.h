@@ -9,7 +9,8 @@ G_BEGIN_DECLS
  * unless signalled), timed-out, cancelled, stdout-bytes, stderr-bytes (GBytes,
  * never NULL), stdout-truncated, stderr-truncated, stdout-total, stderr-total
  * (bytes written, kept or not), duration-us, effective-timeout-ms (0 = none),
- * limit (the name of the limit that ended it, or NULL). */
+ * limit (the name of the limit that ended it, or NULL), reason (why it was lost; never
+ * NULL then). */
 #define PRISM_TYPE_RESULT (prism_result_get_type ())
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_FINAL_TYPE (PrismResult, prism_result, PRISM, RESULT, GObject)
@@ -47,5 +48,7 @@ PRISM_AVAILABLE_IN_1_0
 gint64        prism_result_get_effective_timeout_ms (PrismResult *self);
 PRISM_AVAILABLE_IN_1_0
 const char   *prism_result_get_limit                (PrismResult *self);
+PRISM_AVAILABLE_IN_1_0
+const char   *prism_result_get_reason               (PrismResult *self);
 
 G_END_DECLS

@@ -25,16 +25,19 @@ G_DECLARE_INTERFACE (PrismSandbox, prism_sandbox, PRISM, SANDBOX, GObject)
  *   max-file-bytes is LIMIT
  * @write_file: path, bytes, mode, flags (PARENTS); complete(). By a temporary
  *   file and rename
- * @list_files: path, flags (RECURSIVE, HIDDEN); complete_entries(), sorted by path
+ * @list_files: path, flags (RECURSIVE, HIDDEN); complete_entries(), sorted by path; a
+ *   folder that cannot be read is told as unreadable, and never just left out
  * @stat_file: path; complete_entry(), of a link itself
  * @remove_file: path, flags (RECURSIVE); complete()
  * @rename_file: path, destination, flags (OVERWRITE); complete()
  * @make_directory: path, mode, flags (PARENTS); complete()
  * @search: path, query, flags (IGNORE_CASE, HIDDEN), length (most matches);
- *   complete_bytes() with lines PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF
+ *   complete_bytes() with lines PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF; a line with
+ *   the number 0 names what could not be read, and its text says why
  * @import_tree: folder, path; tells progress, answers with the tree's identity
  * @export_tree: path, stream; tells progress, answers with the tree's identity
- * @set_network_policy: takes over another policy while the sandbox runs
+ * @set_network_policy: takes over the operation's policy, from the next connection on, and
+ *   cuts those that it no longer allows; NOT_SUPPORTED where the sandbox has no proxy
  * @pause: freezes every process; running becomes stopped
  * @resume: thaws them
  * @stop: ends every process within grace_ms (-1: the limit stop-grace-ms)
@@ -232,7 +235,8 @@ void prism_sandbox_make_directory_async (PrismSandbox *self,
 PRISM_AVAILABLE_IN_1_0
 gboolean prism_sandbox_make_directory_finish (PrismSandbox *self, GAsyncResult *result, GError **error);
 
-/* Literal. Answers with lines PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF. */
+/* Literal. Answers with lines PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF; line 0: PATH was
+ * not searched, TEXT says why. */
 PRISM_AVAILABLE_IN_1_0
 GBytes *prism_sandbox_search (PrismSandbox *self,
                               const char *path,
@@ -280,6 +284,21 @@ void prism_sandbox_export_tree_async (PrismSandbox *self,
                                       gpointer user_data);
 PRISM_AVAILABLE_IN_1_0
 PrismTreeIdentity *prism_sandbox_export_tree_finish (PrismSandbox *self, GAsyncResult *result, GError **error);
+
+/* Live: what it no longer allows is cut. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_sandbox_set_network_policy (PrismSandbox *self,
+                                           PrismEgressPolicy *policy,
+                                           GCancellable *cancellable,
+                                           GError **error);
+PRISM_AVAILABLE_IN_1_0
+void prism_sandbox_set_network_policy_async (PrismSandbox *self,
+                                             PrismEgressPolicy *policy,
+                                             GCancellable *cancellable,
+                                             GAsyncReadyCallback callback,
+                                             gpointer user_data);
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_sandbox_set_network_policy_finish (PrismSandbox *self, GAsyncResult *result, GError **error);
 
 PRISM_AVAILABLE_IN_1_0
 gboolean prism_sandbox_pause (PrismSandbox *self, GCancellable *cancellable, GError **error);
