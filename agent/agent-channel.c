@@ -3,7 +3,7 @@
  * What the host sends is not trusted (prism-wire.h says what is a lie). What it
  * does not read is bounded: bulk is produced only while little is queued, and
  * its requests wait while much is. */
-#include "agent-private.h"
+#include "agent-job.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -191,6 +191,12 @@ agent_send (uint8_t type, uint16_t flags, uint32_t id, const void *payload, size
   struct iovec vectors[2] = { { header, sizeof header }, { (void *)payload, size } };
   ssize_t sent = 0;
 
+  if (agent_in_worker ())
+    {
+      agent_result (type, (flags & PRISM_WIRE_LAST) != 0 || type == PRISM_WIRE_DONE || type == PRISM_WIRE_ERROR,
+                    payload, size);
+      return;
+    }
   if (channel.fd < 0 || agent.over)
     {
       agent_close (&fd);

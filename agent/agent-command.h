@@ -24,7 +24,7 @@ struct agent_command
   bool framed, pty, keep, tells, input;
   bool started, main_done, tree_done;
   bool known;                    /* how the command itself ended */
-  bool cancelled, limited, lost; /* lost: its shim was killed from inside */
+  bool cancelled, limited, timed_out, lost; /* lost: its shim was killed from inside */
   bool told_exited, told_more, over;
 
   struct agent_start start;
@@ -41,6 +41,8 @@ struct agent_command
   uint64_t most_bytes;
 
   uint64_t kill_at;
+  uint64_t timeout_at; /* 0: none, or it is over */
+  uint32_t grace;
   uint64_t signals; /* came before it started: bit N-1 is signal N */
   int status;
   struct rusage usage;
@@ -49,7 +51,8 @@ struct agent_command
   char uuid[33];
   struct agent_log log[2];
   uint64_t since; /* ms since the epoch */
-  uint8_t *argv;  /* as a strv of the wire, perhaps cut */
+  char tag[PRISM_WIRE_MAX_TAG + 1];
+  uint8_t *argv; /* as a strv of the wire, perhaps cut */
   uint32_t argv_size;
 };
 

@@ -73,6 +73,7 @@ send_exited (struct agent_command *command)
 
   flags |= command->tree_done ? 0 : PRISM_WIRE_EXITED_MORE;
   flags |= command->cancelled ? PRISM_WIRE_EXITED_CANCELLED : 0;
+  flags |= command->timed_out ? PRISM_WIRE_EXITED_TIMED_OUT : 0;
   flags |= command->limited ? PRISM_WIRE_EXITED_LIMIT : 0;
   flags |= command->lost ? PRISM_WIRE_EXITED_SHIM : 0;
   prism_wire_put (&w,
@@ -249,6 +250,9 @@ agent_exec (const struct agent_request *q, int *fds)
       command->keep || (q->exec.flags & PRISM_WIRE_EXEC_FRAMED) != 0 || (command->pty && !agent_channel_passes_fds ());
   command->tells = command->pty || (q->exec.flags & PRISM_WIRE_EXEC_STARTED) != 0;
   command->most_bytes = q->exec.most_bytes;
+  if (q->exec.timeout_ms != 0 && q->exec.timeout_ms < AGENT_NEVER - agent.now)
+    command->timeout_at = agent.now + q->exec.timeout_ms;
+  command->grace = q->exec.grace_ms;
   command->given[0] = command->given[1] = command->given[2] = command->master = command->in.fd = -1;
   for (int i = 0; i < 2; i++)
     command->source[i] = (struct agent_source){ .fd = -1,
@@ -416,6 +420,29 @@ cancel (struct agent_command *command, uint32_t grace)
   agent_tree_signal (command->shim->pid, SIGCONT, 0);
 }
 
+/* One that ended meanwhile was in time; what it left behind is not its timeout's. */
+static void
+time_out (struct agent_command *command)
+{
+  command->timeout_at = 0;
+  if (command->main_done)
+    return;
+  command->timed_out = true;
+  cancel (command, command->grace);
+}
+
+void
+agent_commands_resumed (uint64_t ms)
+{
+  for (struct agent_command *command = agent_commands; command != NULL; command = command->next)
+    {
+      if (command->kill_at != 0)
+        command->kill_at += ms;
+      if (command->timeout_at != 0)
+        command->timeout_at += ms;
+    }
+}
+
 static void
 send_signal (struct agent_command *command, int number)
 {
@@ -529,8 +556,12 @@ agent_commands_watch (void)
         continue;
       if (command->kill_at != 0 && agent.now >= command->kill_at)
         agent_command_kill (command);
+      if (command->timeout_at != 0 && agent.now >= command->timeout_at)
+        time_out (command);
       if (command->kill_at != 0)
         agent_wake_at (command->kill_at);
+      if (command->timeout_at != 0)
+        agent_wake_at (command->timeout_at);
       if (command->in.held != NULL)
         agent_watch (command->in.fd, POLLOUT, sink_ready, command);
       agent_command_watch_streams (command);

@@ -9,6 +9,12 @@
 
 #include <sys/stat.h>
 
+#define AGENT_FILE_RECURSIVE (1u << 0) /* PrismFileFlags */
+#define AGENT_FILE_PARENTS   (1u << 1)
+#define AGENT_FILE_OVERWRITE (1u << 2)
+#define AGENT_FILE_FOLD      (1u << 3)
+#define AGENT_FILE_HIDDEN    (1u << 4)
+
 struct agent_job
 {
   struct agent_job *next;
@@ -16,7 +22,7 @@ struct agent_job
   uint8_t type;
   bool over;
 
-  /* READ: what is read; WRITE: the temporary file */
+  /* In the loop. READ: what is read; WRITE: the file that has no name yet, or a temporary one */
   int fd;
   uint64_t offset, left;
   struct agent_source source; /* credit of DATA to the host */
@@ -40,12 +46,30 @@ struct agent_job
 struct agent_work
 {
   uint8_t type;
-  uint32_t flags;
-  uint64_t entries, bytes;
+  uint32_t flags, mode;
+  uint64_t entries, bytes, offset, length;
   int fd; /* the tree's stream, or -1 */
   char *path, *other;
   char text[];
 };
+
+/* The table. What has ended is freed in the next turn: this one's events may still name it. */
+struct agent_job *agent_job_add (const struct agent_request *request);
+void agent_job_end (struct agent_job *job);
+
+/* Something that is mounted here may keep a system call waiting: what touches a file then
+ * needs a worker. */
+bool agent_files_may_hang (void);
+
+/* --- in the loop ----------------------------------------------------------------- */
+
+void agent_read_start (const struct agent_request *request);
+void agent_read_some (struct agent_job *job);
+void agent_write_start (const struct agent_request *request);
+void agent_write_some (struct agent_job *job, const struct agent_request *request);
+/* STAT, RENAME, MKDIR, REMOVE; false: a tree is to be removed, which is a worker's. In the
+ * worker too. */
+bool agent_entry_request (const struct agent_request *request);
 
 /* --- paths ------------------------------------------------------------------- */
 
@@ -59,7 +83,8 @@ int agent_path_make_parents (const char *path);
 /* Of a link at `path` in a tree: relative, ".." only at its start and no more than lead to the root. */
 bool agent_link_is_inside (const char *target, const char *path);
 void agent_fail (uint32_t id, int error, const char *path);
-void agent_put_entry (struct prism_wire_writer *w, const struct stat *s, const char *name, const char *target);
+void agent_put_entry (
+    struct prism_wire_writer *w, const struct stat *s, bool unreadable, const char *name, const char *target);
 
 /* --- workers -------------------------------------------------------------------- */
 
@@ -82,6 +107,10 @@ __attribute__ ((noreturn)) void agent_result_errno (int error, const char *what)
 void *agent_worker_memory (size_t size);
 void agent_write_all (int fd, const void *bytes, size_t size);
 
+/* Frames are sent from here on as results. */
+bool agent_in_worker (void);
+void agent_work_read (const struct agent_request *request);
+void agent_work_write (const struct agent_request *request, int in);
 void agent_work_list (const struct agent_work *work);
 void agent_work_remove (const struct agent_work *work);
 void agent_work_search (const struct agent_work *work);

@@ -13,9 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FLAG_RECURSIVE (1u << 0)
-#define FLAG_HIDDEN    (1u << 4)
-#define ENTRY_MOST     (2u * PRISM_WIRE_MAX_PATH + 64u)
+#define ENTRY_MOST (2u * PRISM_WIRE_MAX_PATH + 64u)
 
 /* --- names of one folder ---------------------------------------------------------------- */
 
@@ -115,14 +113,14 @@ static struct
 } list;
 
 static void
-list_entry (const struct stat *s, const char *name, const char *target)
+list_entry (const struct stat *s, bool unreadable, const char *name, const char *target)
 {
   if ((size_t)(list.w.end - list.w.at) < ENTRY_MOST)
     {
       agent_result (PRISM_WIRE_ENTRIES, false, list.w.start, (size_t)(list.w.at - list.w.start));
       list.w.at = list.w.start;
     }
-  agent_put_entry (&list.w, s, name, target);
+  agent_put_entry (&list.w, s, unreadable, name, target);
 }
 
 static void list_folder (int fd, unsigned depth);
@@ -132,6 +130,8 @@ list_name (int fd, const char *name, unsigned depth)
 {
   char target[PRISM_WIRE_MAX_PATH + 1] = "";
   size_t at = strlen (list.path), n = strlen (name);
+  bool unreadable = false;
+  int below = -1;
   struct stat s;
   ssize_t size;
 
@@ -147,16 +147,19 @@ list_name (int fd, const char *name, unsigned depth)
   if (S_ISLNK (s.st_mode) && (size = readlinkat (fd, name, target, sizeof target - 1)) >= 0)
     target[size] = 0;
   memcpy (list.path + at, name, n + 1);
-  list_entry (&s, list.path, target);
-  list.entries++;
-  if (S_ISDIR (s.st_mode) && (list.work->flags & FLAG_RECURSIVE) != 0)
+  if (S_ISDIR (s.st_mode) && (list.work->flags & AGENT_FILE_RECURSIVE) != 0)
     {
-      int below = openat (fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      below = openat (fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      unreadable = below < 0 && errno == EACCES;
       if (below < 0 && errno != ENOENT && errno != EACCES)
         agent_result_errno (errno == ELOOP || errno == ENOTDIR ? ESTALE : errno, list.path);
+    }
+  list_entry (&s, unreadable, list.path, target);
+  list.entries++;
+  if (below >= 0)
+    {
       strcpy (list.path + at + n, "/");
-      if (below >= 0)
-        list_folder (below, depth + 1);
+      list_folder (below, depth + 1);
     }
   list.path[at] = 0;
 }
@@ -168,7 +171,7 @@ list_folder (int fd, unsigned depth)
 
   if (depth > AGENT_MAX_DEPTH)
     agent_result_error (PRISM_WIRE_ERROR_LIMIT, 0, "%.600s...: more than %u folders deep", list.path, AGENT_MAX_DEPTH);
-  if (!agent_names_read (&names, fd, list.work->entries - list.entries, (list.work->flags & FLAG_HIDDEN) != 0))
+  if (!agent_names_read (&names, fd, list.work->entries - list.entries, (list.work->flags & AGENT_FILE_HIDDEN) != 0))
     {
       if (errno == E2BIG)
         agent_result_error (PRISM_WIRE_ERROR_LIMIT, 0, "more than %llu entries",

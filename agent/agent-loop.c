@@ -130,10 +130,11 @@ set_up (const struct agent_request *q)
       agent_violation ("a SETUP of another major version");
       return;
     }
-  if (*q->setup.workspace != '/' || (keep && (q->setup.wall_ms == 0 || agent.options.dial == NULL))
+  if (*q->setup.workspace != '/'
+      || (keep && (q->setup.wall_ms == 0 || (agent.options.dial == NULL && agent.options.hosts < 0)))
       || q->setup.log_bytes > AGENT_MAX_LOG)
     {
-      agent_violation ("a SETUP that cannot be: a relative workspace, KEEP without a wall time or a socket to dial, "
+      agent_violation ("a SETUP that cannot be: a relative workspace, KEEP without a wall time or a way back, "
                        "or logs over 64 MiB");
       return;
     }
@@ -184,6 +185,11 @@ agent_dispatch (const struct agent_request *q, const uint8_t *payload, int *fds)
   if (type == PRISM_WIRE_SHUTDOWN)
     {
       agent.over = true;
+      return;
+    }
+  if (type == PRISM_WIRE_RESUMED)
+    {
+      agent_commands_resumed (q->paused_ms);
       return;
     }
   if (type == PRISM_WIRE_SETUP || !agent.settings.ready)
@@ -359,8 +365,8 @@ signalled (void *data, short events)
   agent_reap ();
 }
 
-static void
-disconnected (void)
+void
+agent_disconnected (void)
 {
   agent.settings.ready = false;
   agent_commands_disconnect ();
@@ -402,6 +408,7 @@ turn (void)
     agent_channel_watch ();
   else
     agent_dial_watch ();
+  agent_hosts_watch ();
   agent_commands_watch ();
   agent_files_watch ();
   rest ();
@@ -432,7 +439,7 @@ agent_run (const struct agent_options *options)
       was_open = agent_channel_is_open ();
       turn ();
       if (was_open && !agent_channel_is_open ())
-        disconnected ();
+        agent_disconnected ();
     }
   agent_end_all ();
   agent_channel_finish (LAST_WORDS);

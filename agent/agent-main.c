@@ -46,7 +46,7 @@ socket_domain (int fd)
 int
 main (int argc, char **argv)
 {
-  struct agent_options options = { .control = -1 };
+  struct agent_options options = { .control = -1, .hosts = -1 };
 
   if (argc > 1 && strcmp (argv[1], "--launch") == 0)
     return launch_main (argc, argv);

@@ -91,14 +91,15 @@ agent_fail (uint32_t id, int error, const char *path)
 }
 
 void
-agent_put_entry (struct prism_wire_writer *w, const struct stat *s, const char *name, const char *target)
+agent_put_entry (
+    struct prism_wire_writer *w, const struct stat *s, bool unreadable, const char *name, const char *target)
 {
   uint8_t type = S_ISREG (s->st_mode)   ? PRISM_WIRE_FILE
                  : S_ISDIR (s->st_mode) ? PRISM_WIRE_FOLDER
                  : S_ISLNK (s->st_mode) ? PRISM_WIRE_LINK
                                         : PRISM_WIRE_OTHER;
 
-  prism_wire_put (w, type, 1);
+  prism_wire_put (w, type | (unreadable ? PRISM_WIRE_UNREADABLE : 0), 1);
   prism_wire_put (w, s->st_mode & 07777, 4);
   prism_wire_put (w, (uint64_t)s->st_size, 8);
   prism_wire_put (w, (uint64_t)((int64_t)s->st_mtim.tv_sec * 1000000 + s->st_mtim.tv_nsec / 1000), 8);

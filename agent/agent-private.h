@@ -57,6 +57,8 @@ void agent_watch (int fd, short events, agent_ready ready, void *data);
 /* The loop turns again at `when` at the latest. */
 void agent_wake_at (uint64_t when);
 uint64_t agent_clock (void);
+/* The connection is over. */
+void agent_disconnected (void);
 /* A host is there: the first or the next one. */
 void agent_connected (int fd);
 /* The peer broke a rule: says so where it can, and ends everything. */
@@ -218,11 +220,15 @@ void agent_command_reaped (pid_t pid, int status, const struct rusage *usage);
 /* The connection is gone: all but the kept ones are ended. */
 void agent_commands_disconnect (void);
 unsigned agent_commands_count (void);
+/* All of it was frozen for that long: no command's time was running. */
+void agent_commands_resumed (uint64_t ms);
 
 /* --- kept processes, and the way back to a host ---------------------------------- */
 
 /* Dials, or waits for a socket to appear. */
 void agent_dial_watch (void);
+/* Who started the agent may hand a connection in, which takes the place of the one before. */
+void agent_hosts_watch (void);
 
 void agent_attach (const struct agent_request *request);
 void agent_release (const struct agent_request *request);

@@ -81,6 +81,9 @@ decode_exec (struct agent_request *q, struct prism_wire_reader *r)
   q->exec.rows = prism_wire_u16 (r);
   q->exec.most_bytes = prism_wire_u64 (r);
   q->exec.uuid = prism_wire_str (r, 32);
+  q->exec.timeout_ms = prism_wire_u64 (r);
+  q->exec.grace_ms = prism_wire_u32 (r);
+  q->exec.tag = prism_wire_str (r, PRISM_WIRE_MAX_TAG);
   if (r->bad || (q->exec.flags & ~EXEC_FLAGS) != 0 || q->exec.argv.count == 0
       || q->exec.environment.count > AGENT_MAX_ENVIRONMENT || q->header.fds != exec_fds (q->exec.flags)
       || (*q->exec.uuid != 0 && !is_uuid (q->exec.uuid))
@@ -174,7 +177,8 @@ most_fds (uint8_t type)
 static bool
 is_connection_wide (uint8_t type)
 {
-  return type == PRISM_WIRE_SETUP || type == PRISM_WIRE_PING || type == PRISM_WIRE_SHUTDOWN;
+  return type == PRISM_WIRE_SETUP || type == PRISM_WIRE_PING || type == PRISM_WIRE_SHUTDOWN
+         || type == PRISM_WIRE_RESUMED;
 }
 
 enum agent_decoded
@@ -199,6 +203,9 @@ agent_request_decode (struct agent_request *q, const struct prism_wire_header *h
       break;
     case PRISM_WIRE_CANCEL:
       q->number = prism_wire_u32 (&r);
+      break;
+    case PRISM_WIRE_RESUMED:
+      q->paused_ms = prism_wire_u64 (&r);
       break;
     case PRISM_WIRE_LISTEN:
       q->number = prism_wire_u16 (&r);

@@ -36,7 +36,9 @@ struct agent_request
       struct agent_strings argv, environment;
       const char *cwd, *uuid;
       uint16_t columns, rows;
-      uint64_t most_bytes;
+      uint64_t most_bytes, timeout_ms;
+      uint32_t grace_ms;
+      const char *tag;
     } exec;
     struct
     {
@@ -65,6 +67,7 @@ struct agent_request
     {
       uint16_t columns, rows;
     } size;
+    uint64_t paused_ms;
     uint32_t number; /* signal, grace, port */
   };
 };

@@ -23,16 +23,15 @@
 #include <emmintrin.h>
 #endif
 
-#define FLAG_IGNORE_CASE (1u << 3)
-#define FLAG_HIDDEN      (1u << 4)
-#define FOUND            (64u * 1024u * 1024u) /* bytes of results of one worker */
-#define CHUNK            (1024u * 1024u)       /* read at once; a longer line is seen in parts */
-#define BINARY           8192u                 /* where a NUL says that it is no text */
-#define MOST_TEXT        1024u                 /* of one line */
+#define FOUND       (64u * 1024u * 1024u)       /* bytes of results of one worker */
+#define CHUNK       (1024u * 1024u)             /* read at once; a longer line is seen in parts */
+#define BINARY      8192u                       /* where a NUL says that it is no text */
+#define MOST_TEXT   1024u                       /* of one line */
+#define MOST_UNREAD (PRISM_WIRE_MAX_UNREAD / 2) /* of one worker */
 
 struct found
 {
-  uint32_t size, matches;
+  uint32_t size, matches, unread;
   uint8_t full;
   char bytes[];
 };
@@ -171,6 +170,31 @@ add_match (uint64_t line, const char *start, const char *match, const char *end)
   search.found->matches++;
 }
 
+/* PATH NUL 0 NUL 0 NUL WHY LF: it is there and was not searched. */
+static void
+add_unread (const char *path, const char *why)
+{
+  size_t n = strlen (path);
+  char *at = search.found->bytes + search.found->size;
+
+  if (search.found->unread == MOST_UNREAD || search.found->size + n + 160 > FOUND - sizeof *search.found)
+    return;
+  if (++search.found->unread == MOST_UNREAD)
+    why = "this and more could not be read";
+  memcpy (at, path, n + 1);
+  at += n + 1;
+  at += sprintf (at, "0%c0%c%.128s\n", 0, 0, why);
+  search.found->size = (uint32_t)(at - search.found->bytes);
+}
+
+/* Gone since it was read, or a link by now, is no news. */
+static void
+note_unread (int error)
+{
+  if (error != ENOENT && error != ELOOP && error != ENOTDIR)
+    add_unread (search.path, strerror (error));
+}
+
 static bool
 is_full (void)
 {
@@ -235,6 +259,8 @@ search_open_file (int fd)
             return;
         }
     }
+  if (n < 0)
+    note_unread (errno);
   if (first && has_nul (search.text, have))
     return;
   if (have > 0)
@@ -247,7 +273,10 @@ search_file (int folder, const char *name)
   int fd = openat (folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
   if (fd < 0)
-    return; /* unreadable, or gone since */
+    {
+      note_unread (errno);
+      return;
+    }
   search_open_file (fd);
   close (fd);
 }
@@ -266,6 +295,8 @@ search_folder (int fd, unsigned depth)
 
   if (depth > AGENT_MAX_DEPTH || !agent_names_read (&names, fd, 1u << 24, search.hidden))
     {
+      if (search.worker == 0) /* both walk, one tells */
+        add_unread (search.path, depth > AGENT_MAX_DEPTH ? "too many folders in folders" : strerror (errno));
       close (fd);
       return;
     }
@@ -292,6 +323,8 @@ search_folder (int fd, unsigned depth)
           int below = openat (fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
           if (below >= 0)
             search_folder (below, depth + 1);
+          else if (search.worker == 0)
+            note_unread (errno);
         }
       search.path[at] = 0;
     }
@@ -320,6 +353,12 @@ match_end (const struct found *found, uint32_t at)
   return (uint32_t)((const char *)memchr (found->bytes + at, '\n', found->size - at) - found->bytes) + 1;
 }
 
+static bool
+is_unread (const struct found *found, uint32_t at)
+{
+  return found->bytes[at + strlen (found->bytes + at) + 1] == '0';
+}
+
 /* In the order of the walk: like strcmp, but "/" before everything. */
 static int
 compare_paths (const char *a, const char *b)
@@ -340,7 +379,7 @@ send_merged (const struct found *a, const struct found *b)
   uint8_t *out = agent.scratch;
   size_t size = 0;
 
-  for (uint64_t count = 0; count < search.work->entries; count++)
+  for (uint64_t count = 0; count < search.work->entries;)
     {
       unsigned next;
       uint32_t end;
@@ -351,6 +390,7 @@ send_merged (const struct found *a, const struct found *b)
              : at[0] >= a->size            ? 1
                                            : compare_paths (a->bytes + at[0], b->bytes + at[1]) > 0;
       end = match_end (from[next], at[next]);
+      count += !is_unread (from[next], at[next]);
       if (size + end - at[next] > AGENT_BULK)
         {
           agent_result (PRISM_WIRE_DATA, false, out, size);
@@ -423,8 +463,8 @@ agent_work_search (const struct agent_work *work)
   search.work = work;
   search.size = strlen (work->other);
   search.needle = work->other;
-  search.folded = (work->flags & FLAG_IGNORE_CASE) != 0;
-  search.hidden = (work->flags & FLAG_HIDDEN) != 0;
+  search.folded = (work->flags & AGENT_FILE_FOLD) != 0;
+  search.hidden = (work->flags & AGENT_FILE_HIDDEN) != 0;
   if (search.size == 0 || strchr (work->other, '\n') != NULL)
     agent_result_error (PRISM_WIRE_ERROR_INVALID, 0, "a search wants a text of one line");
   if (search.folded)

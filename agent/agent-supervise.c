@@ -98,6 +98,7 @@ agent_command_keep (struct agent_command *command, const struct agent_request *q
     }
   command->keep = true;
   strcpy (command->uuid, q->exec.uuid);
+  strcpy (command->tag, q->exec.tag);
   clock_gettime (CLOCK_REALTIME, &t);
   command->since = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
   return true;
@@ -181,6 +182,7 @@ put_process (struct prism_wire_writer *w, const struct agent_command *command)
       prism_wire_put (w, command->log[i].begin, 8);
       prism_wire_put (w, command->log[i].end, 8);
     }
+  prism_wire_put_str (w, command->tag);
   prism_wire_put_bytes (w, command->argv, command->argv_size);
 }
 
@@ -194,7 +196,7 @@ agent_processes (const struct agent_request *q)
     {
       if (!command->keep || command->over)
         continue;
-      if ((size_t)(w.end - w.at) < MOST_ARGV + 128)
+      if ((size_t)(w.end - w.at) < MOST_ARGV + PRISM_WIRE_MAX_TAG + 128)
         {
           agent_send (PRISM_WIRE_ENTRIES, 0, q->header.id, w.start, (size_t)(w.at - w.start), -1);
           w.at = w.start;
@@ -291,4 +293,40 @@ agent_dial_watch (void)
     agent.over = true;
   agent_wake_at (dialling.next < dialling.patience ? dialling.next : dialling.patience);
   agent_watch (dialling.watch, POLLIN, folder_changed, NULL);
+}
+
+/* Only what brings exactly one descriptor is a connection; it is not the agent's to judge
+ * who is behind it. */
+static void
+host_came (void *data, short events)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int))];
+  } control;
+  char byte;
+  struct iovec part = { &byte, 1 };
+  struct msghdr message = {
+    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  ssize_t n = recvmsg (agent.options.hosts, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR (&message) : NULL;
+  int fd;
+
+  if (n == 0)
+    agent_close (&agent.options.hosts);
+  if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN (sizeof (int)))
+    return;
+  memcpy (&fd, CMSG_DATA (c), sizeof fd);
+  fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) | O_NONBLOCK);
+  agent_channel_close ();
+  agent_disconnected ();
+  agent_connected (fd);
+}
+
+void
+agent_hosts_watch (void)
+{
+  agent_watch (agent.options.hosts, POLLIN, host_came, NULL);
 }

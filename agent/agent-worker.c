@@ -36,7 +36,14 @@ agent_worker_ask (struct agent_job *job, const struct agent_request *q, int *fds
       return false;
     }
   *work = (struct agent_work){
-    .type = q->header.type, .flags = q->file.flags, .entries = q->file.entries, .bytes = q->file.bytes, .fd = fds[0]
+    .type = q->header.type,
+    .flags = q->file.flags,
+    .mode = q->file.mode,
+    .entries = q->file.entries,
+    .bytes = q->file.bytes,
+    .offset = q->file.offset,
+    .length = q->file.length,
+    .fd = fds[0],
   };
   fds[0] = -1;
   work->path = memcpy (work->text, path, n);
@@ -44,7 +51,7 @@ agent_worker_ask (struct agent_job *job, const struct agent_request *q, int *fds
   job->work = work;
   job->waiting = true;
   /* What the host sends before its turn is held; it has no credit for more. */
-  if (work->type == PRISM_WIRE_TREE_IN && work->fd < 0)
+  if ((work->type == PRISM_WIRE_TREE_IN && work->fd < 0) || work->type == PRISM_WIRE_WRITE)
     {
       agent_sink_init (&job->in, -1, 3);
       job->in.pending = true;
@@ -81,6 +88,33 @@ keep_only (const int *fds, unsigned count)
   close_range_of (from, ~0U);
 }
 
+bool
+agent_in_worker (void)
+{
+  return result_pipe >= 0;
+}
+
+/* What the loop does where nothing can hang. */
+static void
+work_on_one (const struct agent_work *work, int in)
+{
+  const struct agent_request q = { .header = { .type = work->type, .id = 1 },
+                                   .file = { .path = work->path,
+                                             .other = work->other,
+                                             .mode = work->mode,
+                                             .flags = work->flags,
+                                             .offset = work->offset,
+                                             .length = work->length,
+                                             .entries = work->entries } };
+
+  if (work->type == PRISM_WIRE_READ)
+    agent_work_read (&q);
+  else if (work->type == PRISM_WIRE_WRITE)
+    agent_work_write (&q, in);
+  else if (!agent_entry_request (&q))
+    agent_work_remove (work);
+}
+
 __attribute__ ((noreturn)) static void
 work_here (const struct agent_work *work, int results, int in)
 {
@@ -95,8 +129,13 @@ work_here (const struct agent_work *work, int results, int in)
     case PRISM_WIRE_LIST:
       agent_work_list (work);
       break;
+    case PRISM_WIRE_READ:
+    case PRISM_WIRE_WRITE:
+    case PRISM_WIRE_STAT:
+    case PRISM_WIRE_RENAME:
+    case PRISM_WIRE_MKDIR:
     case PRISM_WIRE_REMOVE:
-      agent_work_remove (work);
+      work_on_one (work, in);
       break;
     case PRISM_WIRE_SEARCH:
       agent_work_search (work);

@@ -71,6 +71,7 @@
 #define PRISM_LAUNCH_FRAMED (1u << 4)         /* the agent passes no descriptors (tests, remote streams) */
 #define PRISM_LAUNCH_MAKE_TEMPLATE (1u << 5)  /* only a root, for others to begin in */
 #define PRISM_LAUNCH_USE_TEMPLATE (1u << 6)   /* begin in such a root */
+#define PRISM_LAUNCH_DETACHED (1u << 7)       /* it may outlive its host: DEPOSIT is taken */
 #define PRISM_LAUNCH_OFF_NETNS (1u << 16)
 #define PRISM_LAUNCH_OFF_PIDNS (1u << 17)
 #define PRISM_LAUNCH_OFF_CAPS (1u << 18)
@@ -80,7 +81,7 @@
 #define PRISM_LAUNCH_OFF_USERNS_LIMIT (1u << 22)
 #define PRISM_LAUNCH_OFF_DUMPABLE (1u << 23)
 #define PRISM_LAUNCH_OFF_MASK 0x00ff0000u
-#define PRISM_LAUNCH_FLAGS 0x0000007fu
+#define PRISM_LAUNCH_FLAGS 0x000000ffu
 
 #define PRISM_LAUNCH_SETTING_OPTIONAL (1u << 0)  /* where the file is not there: no failure, a note */
 
@@ -120,8 +121,26 @@ enum prism_launch_kind
  *   TEMPLATE                         to the launcher that stays: two descriptors beside it,
  *                                    the user namespace and the mount namespace
  *   ENDED   i32 wait status of the inner half, u32 groups that could not be removed
- * The host says nothing: its end's EOF means kill, reap, remove, ENDED, exit. */
+ *   ANSWER  u8 to which, u32 errno (0 = done), u64 value
+ * and from the host, each answered but END:
+ *   END                              kill, reap, remove, ENDED, exit; the socket's EOF says
+ *                                    the same until DEPOSIT was taken
+ *   DEPOSIT u64 ms until all ends, str path of a folder of its own; three descriptors: a
+ *                                    listening SOCK_SEQPACKET, whose name is
+ *                                    PRISM_LAUNCH_SOCKET in it, the folder, which is locked,
+ *                                    and what a later host is handed (only with the plan's
+ *                                    DETACHED). Folder and socket are removed at the end;
+ *                                    while the lock is held there is a keeper
+ *   CONNECT                          the first word of a later host, on a connection to that
+ *                                    socket; one descriptor, the agent's end of the new
+ *                                    control socket. The answer's value is the ms that are
+ *                                    left, with what was deposited beside it; EBUSY while
+ *                                    another host is connected
+ *   FREEZE  str folder               that of one of the plan's groups (v2), or of a group of
+ *                                    the v1 freezer that is made then; THAW
+ */
 #define PRISM_LAUNCH_MAX_MESSAGE 8192u
+#define PRISM_LAUNCH_SOCKET "socket"
 
 enum prism_launch_message
 {
@@ -130,6 +149,12 @@ enum prism_launch_message
   PRISM_LAUNCH_FAILED = 3,
   PRISM_LAUNCH_ENDED = 4,
   PRISM_LAUNCH_TEMPLATE = 5,
+  PRISM_LAUNCH_ANSWER = 6,
+  PRISM_LAUNCH_END = 64,
+  PRISM_LAUNCH_DEPOSIT = 65,
+  PRISM_LAUNCH_CONNECT = 66,
+  PRISM_LAUNCH_FREEZE = 67,
+  PRISM_LAUNCH_THAW = 68,
 };
 
 /* READY's facts: each was tried after everything was given away, with what the

@@ -29,13 +29,15 @@
  *                the host's own pipes, and the agent's copies are closed before
  *                EXITED is sent.
  *  ATTACH     -> as EXEC, of a process that an earlier connection left.
+ *                A command with a timeout is ended when that is over, whether its
+ *                host is there or not.
  *  READ SEARCH           -> DATA* DATA|LAST | ERROR
  *  LIST STAT PROCS       -> ENTRIES* ENTRIES|LAST | ERROR
  *  WRITE      then DATA* DATA|LAST from the host -> DONE | ERROR
  *  TREE_IN    then DATA* DATA|LAST from the host, or a descriptor to read -> DONE | ERROR
  *  TREE_OUT   -> DATA* DATA|LAST, or into a descriptor and then DONE | ERROR
  *  REMOVE RENAME MKDIR LISTEN RELEASE -> DONE | ERROR
- *  SIGNAL CANCEL RESIZE IN IN_EOF CREDIT have no answer of their own; CANCEL
+ *  SIGNAL CANCEL RESIZE IN IN_EOF CREDIT RESUMED have no answer of their own; CANCEL
  *  of a file request makes it answer ERROR/CANCELLED. What names an id that is
  *  not live is ignored: its last frame may be under way. A live id is not
  *  given to a second request.
@@ -63,6 +65,7 @@
 #define PRISM_WIRE_MAX_FDS 3u
 #define PRISM_WIRE_MAX_STRINGS 65536u     /* argv, env: entries; together they fit one payload */
 #define PRISM_WIRE_MAX_PATH 4095u
+#define PRISM_WIRE_MAX_TAG 128u
 #define PRISM_WIRE_MAX_IDS 1024u          /* live ids that an agent serves */
 
 #define PRISM_WIRE_LAST 0x0001u
@@ -94,6 +97,8 @@ enum prism_wire_type
   PRISM_WIRE_LISTEN = 32,    /* u16 port on 127.0.0.1 */
   PRISM_WIRE_PING = 48,
   PRISM_WIRE_SHUTDOWN = 49,
+  PRISM_WIRE_RESUMED = 50,   /* u64 ms: for that long the whole sandbox was frozen: no timeout was running;
+                              * id 0 */
   /* both ways */
   PRISM_WIRE_CREDIT = 64,    /* u8 stream (1 out, 2 err, 3 data, 0 in), u32 bytes */
   PRISM_WIRE_DATA = 65,
@@ -128,7 +133,9 @@ enum prism_wire_type
 /* EXEC: u32 flags, strv argv, str cwd ("" = workspace), strv environment (on
  * top of SETUP's), u16 columns, u16 rows, u64 most bytes of OUT+ERR that are
  * framed or logged (0 = no cap; over it the tree is ended, EXITED says LIMIT),
- * str uuid ("" or 32 hex: what ATTACH names).
+ * str uuid ("" or 32 hex: what ATTACH names), u64 timeout in ms (0 = none; then
+ * SIGTERM to the tree, SIGKILL after the grace, EXITED says TIMED_OUT), u32 grace in ms,
+ * str tag (at most PRISM_WIRE_MAX_TAG; a kept process has it for PROCS to tell).
  * fds, in this order and only without FRAMED and PTY: [stdin if STDIN], stdout,
  * stderr. */
 #define PRISM_WIRE_EXEC_STDIN (1u << 0)       /* else /dev/null */
@@ -145,6 +152,7 @@ enum prism_wire_how { PRISM_WIRE_HOW_CODE = 1, PRISM_WIRE_HOW_SIGNAL = 2, PRISM_
 #define PRISM_WIRE_EXITED_CANCELLED (1u << 1) /* after a CANCEL */
 #define PRISM_WIRE_EXITED_LIMIT (1u << 2)     /* over its output cap */
 #define PRISM_WIRE_EXITED_SHIM (1u << 3)      /* its supervisor was killed from inside */
+#define PRISM_WIRE_EXITED_TIMED_OUT (1u << 4) /* its timeout was over before it ended */
 
 enum prism_wire_error
 {
@@ -176,12 +184,20 @@ enum prism_wire_error
  * and node_modules. REMOVE's error says how many entries went before it.
  * Output that background children write after EXITED|MORE is dropped.
  *
+ * What cannot be read is told: SEARCH has a line with LINE and COLUMN 0 for it, whose
+ * TEXT says why (at most PRISM_WIRE_MAX_UNREAD of them, the last one stands for all that
+ * follow), LIST an entry with the type's PRISM_WIRE_UNREADABLE for a folder that RECURSIVE
+ * could not enter.
+ *
  * File flags are PrismFileFlags. An entry: u8 type, u32 mode (07777), u64 size,
  * i64 mtime in us, str name (relative to what was asked; "" for STAT), str link
  * target ("" unless a link). A process: str uuid, u32 pid, u8 state (1 running,
  * 2 ended), u8 how, i32 code, u64 started (ms since the epoch), u64 log begin and
- * end of stdout, u64 log begin and end of stderr, strv argv. */
+ * end of stdout, u64 log begin and end of stderr, str tag, strv argv (whole arguments,
+ * as far as they fit 4 KiB). */
 enum prism_wire_entry { PRISM_WIRE_FILE = 1, PRISM_WIRE_FOLDER = 2, PRISM_WIRE_LINK = 3, PRISM_WIRE_OTHER = 4 };
+#define PRISM_WIRE_UNREADABLE 0x80u
+#define PRISM_WIRE_MAX_UNREAD 64u
 
 /* TREE STREAM, in DATA frames or on a descriptor: records
  *   u8 type (enum prism_wire_entry; 0 = end), u8 zero, u16 name length, u16 link

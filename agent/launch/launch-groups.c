@@ -82,27 +82,31 @@ launch_groups_admit (const struct launch_plan *plan, pid_t pid)
 }
 
 /* Every process is reaped by now; the kernel may need a moment to see it. */
+static bool
+remove_folder (const char *folder)
+{
+  const struct timespec pause = { 0, 1000 * 1000 };
+
+  for (int tries = 0; rmdir (folder) < 0; tries++)
+    {
+      if (errno == ENOENT)
+        return true;
+      if (errno != EBUSY || tries == 2000)
+        return false;
+      nanosleep (&pause, NULL);
+    }
+  return true;
+}
+
 uint32_t
 launch_groups_remove (const struct launch_plan *plan)
 {
-  const struct timespec pause = { 0, 1000 * 1000 };
-  uint32_t left = 0;
+  const char *freezer = launch_freezer_to_remove ();
+  uint32_t left = freezer != NULL && !remove_folder (freezer);
 
   for (uint32_t i = 0; i < plan->n_groups; i++)
     {
-      if (!made[i])
-        continue;
-      for (int tries = 0; rmdir (plan->groups[i].folder) < 0; tries++)
-        {
-          if (errno == ENOENT)
-            break;
-          if (errno != EBUSY || tries == 2000)
-            {
-              left++;
-              break;
-            }
-          nanosleep (&pause, NULL);
-        }
+      left += made[i] && !remove_folder (plan->groups[i].folder);
       made[i] = false;
     }
   return left;

@@ -221,6 +221,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
     .framed = (plan->flags & PRISM_LAUNCH_FRAMED) != 0,
     .netns_command = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) != 0,
     .hardened = true,
+    .hosts = -1,
   };
 
   the_plan = plan;
@@ -251,7 +252,10 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   harden ();
   launch_ready (probe ());
-  /* Nothing but the control socket is left: not the keeper's, nor what it came with. */
-  syscall (SYS_close_range, PRISM_LAUNCH_CONTROL_FD + 1, ~0u, 0);
+  /* Nothing but the control socket is left: not the keeper's, nor what it came with. One
+   * that is detached is handed its next hosts by the keeper. */
+  if (plan->flags & PRISM_LAUNCH_DETACHED)
+    options.hosts = dup2 (keeper_socket, PRISM_LAUNCH_KEEPER_FD);
+  syscall (SYS_close_range, PRISM_LAUNCH_CONTROL_FD + 1 + (options.hosts >= 0), ~0u, 0);
   _exit (agent_run (&options));
 }

@@ -47,6 +47,7 @@ end (int status, int exit_status)
 {
   uint32_t left;
 
+  launch_host_forget ();
   if (inner > 0)
     {
       kill (inner, SIGKILL);
@@ -393,8 +394,11 @@ hand_template_over (int socket)
 static _Noreturn void
 keep (int socket, const sigset_t *open_mask)
 {
-  struct pollfd fds[2] = { { PRISM_LAUNCH_KEEPER_FD, POLLIN | POLLRDHUP, 0 }, { socket, POLLIN, 0 } };
+  struct pollfd fds[3] = { { socket, POLLIN, 0 } };
+  struct timespec wait;
   int status = 0;
+
+  launch_host_begin (&plan, socket);
 
   for (;;)
     {
@@ -402,13 +406,17 @@ keep (int socket, const sigset_t *open_mask)
         end (status, 0);
       if (told_to_stop)
         end (0, 0);
-      if (ppoll (fds, 2, NULL, open_mask) < 0)
+      launch_host_watch (&fds[1], &wait);
+      if (ppoll (fds, 3, &wait, open_mask) < 0)
         continue;
-      /* The host never writes: whatever there is to read is its end. */
-      if (fds[0].revents != 0)
+      if (!launch_host_step (&fds[1]))
         end (0, 0);
-      if (fds[1].revents != 0 && !answer_inner (socket))
-        fds[1].fd = -1;
+      /* It asks once at most; what becomes of it could ask for ever. */
+      if (fds[0].revents != 0)
+        {
+          answer_inner (socket);
+          fds[0].fd = -1;
+        }
     }
 }
 
@@ -454,14 +462,31 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
   keep (socket, &open_mask);
 }
 
+/* A detached sandbox is nobody's child: who started it need not live to reap its keeper,
+ * and is not left with one that nobody reaps. */
+static void
+leave_parent (void)
+{
+  pid_t pid = fork ();
+
+  if (pid < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "fork");
+  if (pid > 0)
+    _exit (0);
+}
+
 int
 launch_main (int argc, char **argv)
 {
   const struct launch_ready_made none = LAUNCH_NOTHING_MADE;
+  size_t size;
 
   is_keeper = true;
   detach ();
   if (argc > 2 && strcmp (argv[2], "many") == 0)
     launch_serve ();
-  launch_keep (read_plan (), &none);
+  size = read_plan ();
+  if (launch_plan_parse (&plan, launch_plan_bytes, size) && (plan.flags & PRISM_LAUNCH_DETACHED) != 0)
+    leave_parent ();
+  launch_keep (size, &none);
 }

@@ -6,10 +6,12 @@
 
 #include "prism-launch.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct launch_setting
 {
@@ -113,6 +115,22 @@ int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, 
 void launch_groups_make (const struct launch_plan *plan, int entries[PRISM_LAUNCH_MAX_GROUPS]);
 void launch_groups_admit (const struct launch_plan *plan, pid_t pid);
 uint32_t launch_groups_remove (const struct launch_plan *plan);
+
+/* launch-freeze.c: by the keeper. 0 or an errno; what failed is thawed. */
+int launch_freeze (const struct launch_plan *plan, const char *path);
+int launch_thaw (void);
+bool launch_is_frozen (void);
+/* The group that was made for it, or NULL. */
+const char *launch_freezer_to_remove (void);
+
+/* launch-host.c: by the keeper: what hosts ask. */
+void launch_host_begin (const struct launch_plan *plan, int agent);
+/* Two descriptors to poll, and for how long. */
+void launch_host_watch (struct pollfd fds[2], struct timespec *wait);
+/* False: all is to end. */
+bool launch_host_step (const struct pollfd fds[2]);
+/* Before the end: thaws, and takes the way in away. */
+void launch_host_forget (void);
 
 /* launch-shown.c: by the keeper: the mounts that need the host's capabilities. */
 void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN]);

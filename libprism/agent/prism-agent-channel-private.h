@@ -165,6 +165,11 @@ guint prism_agent_channel_count_commands (PrismAgentChannel *self);
 void prism_agent_channel_end (PrismAgentChannel *self, PrismAgentEnd end, const GError *error);
 /* The agent broke its word in a way that only the caller can see. */
 void prism_agent_channel_accuse (PrismAgentChannel *self, const char *what);
+/* It was lost because the agent's end was closed, and not for what it said. */
+gboolean prism_agent_channel_hung_up (PrismAgentChannel *self);
+/* The sandbox is paused, or was: every job looks at its clock again. After @resumed_us > 0
+ * of it the agent hears so, and every waiter looks too. */
+void prism_agent_channel_look_at_clocks (PrismAgentChannel *self, gint64 resumed_us);
 PrismAgentEnd prism_agent_channel_get_end (PrismAgentChannel *self, GError **error);
 /* Reads what is there when nobody else does: so that an idle sandbox's end is seen
  * by who asks. */

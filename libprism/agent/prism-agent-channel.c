@@ -263,6 +263,15 @@ prism_agent_channel_accuse (PrismAgentChannel *self, const char *what)
   prism_agent_channel_unlock_and_tell (self);
 }
 
+gboolean
+prism_agent_channel_hung_up (PrismAgentChannel *self)
+{
+  g_mutex_lock (&self->lock);
+  gboolean hung_up = self->hung_up;
+  g_mutex_unlock (&self->lock);
+  return hung_up;
+}
+
 PrismAgentEnd
 prism_agent_channel_get_end (PrismAgentChannel *self, GError **error)
 {
@@ -323,12 +332,16 @@ read_once_locked (PrismAgentChannel *self)
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
     {
       if (self->broken)
-        lose_locked (self, "the agent closed its connection");
+        {
+          self->hung_up = TRUE;
+          lose_locked (self, "the agent closed its connection");
+        }
       return FALSE;
     }
   if (n <= 0)
     {
       int saved = errno;
+      self->hung_up = self->end == PRISM_AGENT_END_NONE;
       if (n == 0 && self->peer.size > 0)
         lose_locked (self, "the agent broke the protocol: it ended in the middle of a frame");
       else if (n == 0 || saved == ECONNRESET)
@@ -574,7 +587,29 @@ prism_agent_channel_submit (PrismAgentChannel *self,
   return submitted;
 }
 
-/* --- all commands at once --- */
+/* --- all at once --- */
+
+void
+prism_agent_channel_look_at_clocks (PrismAgentChannel *self, gint64 resumed_us)
+{
+  g_mutex_lock (&self->lock);
+  for (GList *l = self->jobs.head; l != NULL; l = l->next)
+    prism_agent_channel_wake_job_locked (self, l->data);
+  prism_agent_channel_wake_io_locked (self);
+  if (resumed_us > 0 && self->end == PRISM_AGENT_END_NONE)
+    {
+      g_auto (PrismAgentFrame) told = { 0 }, ping = { 0 };
+      prism_agent_frame_init (&told, PRISM_WIRE_RESUMED, 0, 0);
+      prism_agent_frame_put (&told, (guint64)resumed_us / 1000, 8);
+      prism_agent_frame_init (&ping, PRISM_WIRE_PING, 0, 0);
+      prism_agent_frame_seal (&told, 0, 0);
+      prism_agent_frame_seal (&ping, 0, 0);
+      self->peer.pings++; /* whoever reads wakes by the answer */
+      send_locked (self, &told, NULL, 0, NULL);
+      send_locked (self, &ping, NULL, 0, NULL);
+    }
+  prism_agent_channel_unlock_and_tell (self);
+}
 
 static gboolean
 is_command (const PrismAgentTicket *ticket)

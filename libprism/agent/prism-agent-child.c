@@ -4,6 +4,7 @@
 
 #include "prism-agent-ask-private.h"
 #include "prism-agent-exec-private.h"
+#include "prism-agent-lifecycle-private.h"
 #include "prism-fd-private.h"
 #include "prism-operation-private.h"
 #include "prism-sandbox-error.h"
@@ -124,7 +125,13 @@ take_end (PrismAgentChild *child, const PrismAgentCall *call)
         error = g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND, "no such process");
     }
   else
-    child->end = prism_agent_channel_get_end (child->channel, &error);
+    {
+      g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&child->sandbox);
+      child->end = prism_agent_channel_get_end (child->channel, &error);
+      child->loss = sandbox != NULL ? prism_agent_sandbox_dup_loss (sandbox)
+                    : error != NULL ? g_strdup (error->message)
+                                    : NULL;
+    }
   if (child->operation != NULL)
     {
       if (error == NULL)
@@ -153,6 +160,23 @@ check_kill (PrismAgentChild *child, gint64 now)
   child->job.deadline = MIN (child->job.deadline, child->kill_by);
 }
 
+/* The agent ends it; this is for one that does not. */
+static void
+check_timeout (PrismAgentChild *child, gint64 now)
+{
+  g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&child->sandbox);
+  if (child->give_up == G_MAXINT64 || child->ended || sandbox == NULL)
+    return;
+  gboolean paused;
+  gint64 us = prism_agent_lifecycle_get_paused (prism_agent_sandbox_get_lifecycle (sandbox), now, &paused);
+  if (paused)
+    return;
+  gint64 when = child->give_up + us - child->paused_before;
+  if (now >= when)
+    prism_agent_channel_accuse (child->channel, "it did not end a process at its timeout");
+  child->job.deadline = MIN (child->job.deadline, when);
+}
+
 static gboolean
 child_step (PrismAgentJob *job, gint64 now)
 {
@@ -172,7 +196,10 @@ child_step (PrismAgentJob *job, gint64 now)
   if (over)
     end_tree (child);
   else
-    check_kill (child, now);
+    {
+      check_kill (child, now);
+      check_timeout (child, now);
+    }
   gboolean carries = child->running && prism_agent_child_carry (child, over || (exited && child->framed));
   if (!over || carries)
     return TRUE;
@@ -194,6 +221,7 @@ child_free (PrismAgentJob *job)
   g_clear_object (&child->command);
   g_weak_ref_clear (&child->sandbox);
   g_free (child->reference);
+  g_free (child->loss);
   prism_agent_ticket_unref (child->ticket);
   prism_agent_channel_unref (child->channel);
   g_mutex_clear (&child->lock);
@@ -212,7 +240,7 @@ child_new (PrismAgentSandbox *sandbox, PrismProcessOperation *operation, enum pr
   child->ticket->job = &child->job;
   child->framed = prism_agent_sandbox_is_framed (sandbox);
   child->started = g_get_monotonic_time ();
-  child->kill_by = G_MAXINT64;
+  child->kill_by = child->give_up = G_MAXINT64;
   child->master = -1;
   for (guint i = 0; i < 3; i++)
     child->mine[i] = child->flows[i].from = child->flows[i].to = -1;
@@ -259,6 +287,19 @@ open_pipes (PrismAgentChild *child, int *theirs, GError **error)
   return TRUE;
 }
 
+static void
+set_give_up (PrismAgentChild *child, PrismAgentSandbox *sandbox, gint64 timeout_ms)
+{
+  const PrismAgentLimits *limits = prism_agent_sandbox_get_limits (sandbox);
+  gint64 span = timeout_ms + limits->stop_grace_ms + limits->cleanup_deadline_ms;
+  gboolean paused;
+  if (timeout_ms == 0 || timeout_ms >= G_MAXINT64 / 2000)
+    return;
+  child->paused_before =
+      prism_agent_lifecycle_get_paused (prism_agent_sandbox_get_lifecycle (sandbox), child->started, &paused);
+  child->give_up = child->started + span * 1000;
+}
+
 static gboolean
 submit_process (PrismAgentChild *child, PrismAgentSandbox *sandbox, GError **error)
 {
@@ -267,9 +308,19 @@ submit_process (PrismAgentChild *child, PrismAgentSandbox *sandbox, GError **err
   guint32 flags = PRISM_WIRE_EXEC_STARTED | (child->framed ? PRISM_WIRE_EXEC_FRAMED : 0)
                   | (child->pty ? PRISM_WIRE_EXEC_PTY : PRISM_WIRE_EXEC_STDIN)
                   | (child->keep ? PRISM_WIRE_EXEC_KEEP : 0);
-  guint64 cap = child->keep ? 0 : (guint64)prism_agent_sandbox_get_limits (sandbox)->max_output_bytes;
+  const PrismAgentLimits *limits = prism_agent_sandbox_get_limits (sandbox);
+  guint64 cap = child->keep ? 0 : (guint64)limits->max_output_bytes;
+  gint64 timeout = MAX (prism_command_get_timeout_ms (child->command), 0);
+  g_autofree char *tag = child->keep ? prism_command_dup_fingerprint (child->command) : g_strdup ("");
+  const PrismAgentExecRequest request = { .flags = flags,
+                                          .max_output = child->framed ? cap : 0,
+                                          .uuid = child->uuid,
+                                          .timeout_ms = (guint64)timeout,
+                                          .grace_ms = (guint32)limits->stop_grace_ms,
+                                          .tag = tag };
   g_auto (PrismAgentFrame) frame = { 0 };
-  prism_agent_request_exec (&frame, child->command, flags, child->framed ? cap : 0, child->uuid);
+  prism_agent_request_exec (&frame, child->command, &request);
+  set_give_up (child, sandbox, timeout);
   child->ticket->call.flags = flags;
   gboolean sent = open_pipes (child, theirs, error);
   if (sent && child->framed)
@@ -384,23 +435,20 @@ parse_reference (PrismAgentSandbox *self, const char *reference, Wanted *wanted)
   return g_ascii_string_to_signed (parts[3], 10, 0, G_MAXINT64, &wanted->started_ms, NULL);
 }
 
-/* One process of PROCS; NULL and bad where it is none. */
-static char *
+/* One process of PROCS: its tag, which is its command's fingerprint; NULL and bad where it
+ * is none. */
+static const char *
 read_process (struct prism_wire_reader *r, const char **uuid, gint64 *started_ms)
 {
   *uuid = prism_wire_str (r, 64);
   prism_wire_take (r, 4 + 1 + 1 + 4); /* pid, state, how, code: ATTACH tells them again */
   *started_ms = (gint64)prism_wire_u64 (r);
   prism_wire_take (r, 4 * 8);
+  const char *tag = prism_wire_str (r, PRISM_WIRE_MAX_TAG);
   guint32 n = prism_wire_count (r);
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   for (guint32 i = 0; i < n && !r->bad; i++)
-    g_ptr_array_add (argv, (gpointer)prism_wire_str (r, PRISM_WIRE_MAX_PAYLOAD));
-  g_ptr_array_add (argv, NULL);
-  if (r->bad || n == 0)
-    return r->bad ? NULL : g_strdup ("");
-  g_autoptr (PrismCommand) command = prism_command_new ((const char *const *)argv->pdata);
-  return prism_command_dup_fingerprint (command);
+    prism_wire_str (r, PRISM_WIRE_MAX_PAYLOAD);
+  return r->bad ? NULL : tag;
 }
 
 static void
@@ -445,7 +493,7 @@ answer_processes (PrismAgentAsk *ask)
     {
       const char *uuid;
       gint64 started_ms;
-      g_autofree char *fingerprint = read_process (&r, &uuid, &started_ms);
+      const char *fingerprint = read_process (&r, &uuid, &started_ms);
       if (fingerprint == NULL)
         {
           g_autoptr (GError) error = NULL;

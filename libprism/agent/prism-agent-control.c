@@ -40,6 +40,7 @@ typedef struct
   PrismSandboxStatus from;
   PrismSandboxStatus to;
   const PrismMethod *method; /* of the subclass */
+  gint64 since;              /* resume: of the pause */
 } Change;
 
 static void
@@ -48,7 +49,12 @@ answer_change (PrismAgentSandbox *self, Change *change, const GError *error)
   if (error != NULL)
     prism_operation_fail (PRISM_OPERATION (change->operation), error);
   else if (prism_agent_lifecycle_change (prism_agent_sandbox_get_lifecycle (self), change->from, change->to))
-    prism_control_operation_complete (change->operation);
+    {
+      gboolean resumed = change->to == PRISM_SANDBOX_STATUS_RUNNING;
+      gint64 us = resumed ? g_get_monotonic_time () - change->since : 0;
+      prism_agent_channel_look_at_clocks (prism_agent_sandbox_get_channel (self), us);
+      prism_control_operation_complete (change->operation);
+    }
   else
     prism_operation_fail_literal (PRISM_OPERATION (change->operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
                                   "the sandbox ended meanwhile");
@@ -92,19 +98,32 @@ agent_pause (PrismSandbox *sandbox, PrismControlOperation *operation)
     prism_operation_fail (PRISM_OPERATION (operation), error);
   else
     change_status (self, operation, &pause_method,
-                   (Change){ NULL, PRISM_SANDBOX_STATUS_RUNNING, PRISM_SANDBOX_STATUS_STOPPED });
+                   (Change){ .from = PRISM_SANDBOX_STATUS_RUNNING, .to = PRISM_SANDBOX_STATUS_STOPPED });
 }
 
 static void
 agent_resume (PrismSandbox *sandbox, PrismControlOperation *operation)
 {
   PrismAgentSandbox *self = PRISM_AGENT_SANDBOX (sandbox);
-  if (prism_agent_lifecycle_is_paused (prism_agent_sandbox_get_lifecycle (self)))
+  PrismAgentLifecycle *lifecycle = prism_agent_sandbox_get_lifecycle (self);
+  if (prism_agent_lifecycle_is_paused (lifecycle))
     change_status (self, operation, &resume_method,
-                   (Change){ NULL, PRISM_SANDBOX_STATUS_STOPPED, PRISM_SANDBOX_STATUS_RUNNING });
+                   (Change){ .from = PRISM_SANDBOX_STATUS_STOPPED,
+                             .to = PRISM_SANDBOX_STATUS_RUNNING,
+                             .since = prism_agent_lifecycle_get_paused_since (lifecycle) });
   else
     prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
                                   "the sandbox is not paused");
+}
+
+void
+prism_agent_sandbox_thaw (PrismAgentSandbox *self)
+{
+  g_autoptr (GError) error = NULL;
+  prism_operation_run (prism_control_operation_new (NULL), self, &resume_method, PRISM_OPERATION_DEADLINE_MS, NULL,
+                       &error);
+  if (error != NULL)
+    g_debug ("resuming before the end: %s", error->message);
 }
 
 void
@@ -119,6 +138,24 @@ prism_agent_sandbox_find_limit (PrismAgentSandbox *self)
 {
   PrismAgentSandboxClass *klass = PRISM_AGENT_SANDBOX_GET_CLASS (self);
   return klass->find_limit != NULL ? klass->find_limit (self) : NULL;
+}
+
+/* --- why it was lost --- */
+
+char *
+prism_agent_sandbox_dup_loss (PrismAgentSandbox *self)
+{
+  PrismAgentSandboxClass *klass = PRISM_AGENT_SANDBOX_GET_CLASS (self);
+  PrismAgentChannel *channel = prism_agent_sandbox_get_channel (self);
+  g_autoptr (GError) error = NULL;
+  PrismAgentEnd end = prism_agent_channel_get_end (channel, &error);
+  if (end == PRISM_AGENT_END_LOST && klass->explain_loss != NULL && prism_agent_channel_hung_up (channel))
+    {
+      g_autofree char *why = klass->explain_loss (self);
+      if (why != NULL)
+        return g_strdup_printf ("%s: %s", error->message, why);
+    }
+  return g_strdup (error != NULL ? error->message : "its end was not seen");
 }
 
 /* --- the listener --- */

@@ -75,8 +75,11 @@ struct _PrismAgentExec
   gint64 started;    /* sent to the agent */
   gint64 exited;     /* the agent said so */
   gint64 last_read;  /* output came */
-  gint64 give_up;    /* its timeout, G_MAXINT64 = none */
-  gint64 confirm_by; /* when a cancellation must have been confirmed */
+  gint64 give_up;    /* its timeout, G_MAXINT64 = none; the time of pauses is to be added */
+  gint64 confirm_by; /* when a cancellation must have been confirmed; the same */
+  gint64 paused_us;  /* of pauses since it was asked for */
+  gint64 paused_before;
+  gboolean paused; /* it is now */
   gint64 effective_timeout_ms;
   gint64 deadline; /* when to step again */
 
@@ -115,7 +118,18 @@ gboolean prism_agent_input_wants_to (const PrismAgentInput *input);
 void prism_agent_channel_drain (PrismAgentChannel *channel, int fd);
 
 /* prism-agent-request.c */
-void prism_agent_request_exec (
-    PrismAgentFrame *frame, PrismCommand *command, guint32 flags, guint64 max_output, const char *uuid);
+
+/* What an EXEC says beside the command itself. */
+typedef struct
+{
+  guint32 flags;
+  guint64 max_output;
+  const char *uuid; /* or "" */
+  guint64 timeout_ms;
+  guint32 grace_ms;
+  const char *tag; /* or "" */
+} PrismAgentExecRequest;
+
+void prism_agent_request_exec (PrismAgentFrame *frame, PrismCommand *command, const PrismAgentExecRequest *request);
 
 G_END_DECLS

@@ -2,6 +2,7 @@
 /* One command's life: queued, sent, running, exited, its last output read. */
 #include "prism-agent-exec-private.h"
 
+#include "prism-agent-lifecycle-private.h"
 #include "prism-command-private.h"
 #include "prism-fd-private.h"
 #include "prism-operation-private.h"
@@ -30,7 +31,7 @@ stop (PrismAgentExec *self, PrismOutcome reason, gint64 grace_ms)
   prism_agent_frame_put (&frame, (guint64)grace_ms, 4);
   self->stopping = TRUE;
   self->reason = reason;
-  self->confirm_by = self->now + (grace_ms + limits->cleanup_deadline_ms) * 1000;
+  self->confirm_by = self->now - self->paused_us + (grace_ms + limits->cleanup_deadline_ms) * 1000;
   prism_agent_channel_send (self->channel, &frame, self->ticket);
 }
 
@@ -65,7 +66,10 @@ submit (PrismAgentExec *self, GError **error)
                       | (feeds && !pty ? PRISM_WIRE_EXEC_STDIN : 0);
       gint64 cap = prism_agent_sandbox_get_limits (self->sandbox)->max_output_bytes;
       g_auto (PrismAgentFrame) frame = { 0 };
-      prism_agent_request_exec (&frame, self->command, flags, self->in.framed ? (guint64)cap : 0, "");
+      const PrismAgentExecRequest request = {
+        .flags = flags, .max_output = self->in.framed ? (guint64)cap : 0, .uuid = "", .tag = ""
+      };
+      prism_agent_request_exec (&frame, self->command, &request);
       self->ticket->call.flags = flags;
       sent = prism_agent_channel_submit (self->channel, self->ticket, &frame, fds, n_fds, error);
     }
@@ -105,6 +109,31 @@ start (PrismAgentExec *self)
   set_timeout (self);
 }
 
+/* What is paused does not run out of time: neither the command's nor the call's. */
+static void
+follow_pauses (PrismAgentExec *self)
+{
+  gboolean paused;
+  gint64 us = prism_agent_lifecycle_get_paused (prism_agent_sandbox_get_lifecycle (self->sandbox), self->now, &paused);
+  self->paused_us = us - self->paused_before;
+  if (paused != self->paused)
+    prism_operation_hold_deadline (PRISM_OPERATION (self->operation), paused);
+  self->paused = paused;
+}
+
+/* FALSE too while nothing is measured. */
+static gboolean
+is_over (PrismAgentExec *self, gint64 when)
+{
+  return when != G_MAXINT64 && !self->paused && self->now >= when + self->paused_us;
+}
+
+static gint64
+next_look (PrismAgentExec *self, gint64 when)
+{
+  return when == G_MAXINT64 || self->paused ? G_MAXINT64 : when + self->paused_us;
+}
+
 static void
 step_queued (PrismAgentExec *self)
 {
@@ -117,7 +146,7 @@ step_queued (PrismAgentExec *self)
     }
   else if (prism_agent_admission_is_granted (prism_agent_sandbox_get_admission (self->sandbox), &self->turn))
     start (self);
-  else if (self->now >= self->give_up)
+  else if (is_over (self, self->give_up))
     fail_with (self, PRISM_SANDBOX_ERROR_TIMEOUT,
                "its timeout passed while the command waited for others: max-concurrent-execs is %" G_GINT64_FORMAT,
                prism_agent_sandbox_get_limits (self->sandbox)->max_concurrent_execs);
@@ -177,9 +206,9 @@ step_running (PrismAgentExec *self)
     stop (self, PRISM_OUTCOME_OUTPUT_LIMIT, 0);
   else if (g_cancellable_is_cancelled (self->cancellable))
     stop (self, PRISM_OUTCOME_CANCELLED, limits->stop_grace_ms);
-  else if (self->now >= self->give_up)
+  else if (is_over (self, self->give_up))
     stop (self, PRISM_OUTCOME_TIMED_OUT, limits->stop_grace_ms);
-  if (self->stopping && self->now >= self->confirm_by)
+  if (self->stopping && is_over (self, self->confirm_by))
     prism_agent_channel_accuse (self->channel, "it did not confirm a cancellation in time");
 }
 
@@ -211,11 +240,11 @@ next_deadline (PrismAgentExec *self)
   switch (self->phase)
     {
     case PRISM_AGENT_EXEC_QUEUED:
-      return self->give_up;
+      return next_look (self, self->give_up);
     case PRISM_AGENT_EXEC_RUNNING:
       if (self->feeds || has_ready_output (self))
         return self->now;
-      return self->stopping ? self->confirm_by : self->give_up;
+      return next_look (self, self->stopping ? self->confirm_by : self->give_up);
     case PRISM_AGENT_EXEC_EXITED:
       if (has_ready_output (self))
         return self->now;
@@ -232,6 +261,7 @@ static void
 step (PrismAgentExec *self, gint64 now)
 {
   self->now = now;
+  follow_pauses (self);
   if (self->phase == PRISM_AGENT_EXEC_QUEUED)
     step_queued (self);
   if (self->phase == PRISM_AGENT_EXEC_RUNNING)
@@ -277,6 +307,14 @@ outcome_of (const PrismAgentExec *self, const char **limit)
   return PRISM_OUTCOME_LOST;
 }
 
+static char *
+dup_loss (PrismAgentExec *self)
+{
+  if (self->end == PRISM_AGENT_END_NONE)
+    return g_strdup ("the agent does not know how it ended");
+  return prism_agent_sandbox_dup_loss (self->sandbox);
+}
+
 static PrismResult *
 dup_result (PrismAgentExec *self)
 {
@@ -292,6 +330,7 @@ dup_result (PrismAgentExec *self)
       truncated[i] = prism_command_get_capture (self->command) && prism_agent_capture_is_truncated (capture);
       bytes[i] = prism_agent_capture_take (capture);
     }
+  g_autofree char *reason = outcome == PRISM_OUTCOME_LOST ? dup_loss (self) : NULL;
   int term_signal = self->exit.how == PRISM_WIRE_HOW_SIGNAL ? self->exit.code : SIGKILL;
   if (outcome == PRISM_OUTCOME_SIGNALLED && term_signal == SIGKILL)
     limit = prism_agent_sandbox_find_limit (self->sandbox);
@@ -300,7 +339,7 @@ dup_result (PrismAgentExec *self)
       "term-signal", outcome == PRISM_OUTCOME_SIGNALLED ? term_signal : 0, "stdout-bytes", bytes[0], "stderr-bytes",
       bytes[1], "stdout-truncated", truncated[0], "stderr-truncated", truncated[1], "stdout-total", total[0],
       "stderr-total", total[1], "duration-us", self->exited - self->started, "effective-timeout-ms",
-      self->effective_timeout_ms, "limit", limit, NULL);
+      self->effective_timeout_ms, "limit", limit, "reason", reason, NULL);
   g_bytes_unref (bytes[0]);
   g_bytes_unref (bytes[1]);
   return result;
@@ -462,7 +501,10 @@ exec_new (PrismAgentSandbox *sandbox, PrismExecOperation *operation)
   self->channel = prism_agent_channel_ref (prism_agent_sandbox_get_channel (sandbox));
   self->operation = g_object_ref (operation);
   self->command = g_object_ref (prism_exec_operation_get_command (operation));
-  self->began = g_get_monotonic_time ();
+  self->began = self->now = g_get_monotonic_time ();
+  gboolean paused;
+  self->paused_before =
+      prism_agent_lifecycle_get_paused (prism_agent_sandbox_get_lifecycle (sandbox), self->began, &paused);
   gint64 timeout = prism_command_get_timeout_ms (self->command);
   self->give_up = timeout > 0 && timeout < G_MAXINT64 / 2000 ? self->began + timeout * 1000 : G_MAXINT64;
   self->in.to = self->in.from = -1;

@@ -58,7 +58,7 @@ file_type (guint8 wire)
 static PrismFileEntry *
 read_entry (struct prism_wire_reader *r, const char *folder, gboolean itself)
 {
-  guint8 type = prism_wire_u8 (r);
+  guint8 told = prism_wire_u8 (r), type = told & ~PRISM_WIRE_UNREADABLE;
   guint32 mode = prism_wire_u32 (r);
   guint64 size = prism_wire_u64 (r);
   gint64 mtime = (gint64)prism_wire_u64 (r);
@@ -68,9 +68,14 @@ read_entry (struct prism_wire_reader *r, const char *folder, gboolean itself)
     return NULL;
   if (itself ? name[0] != '\0' : !is_name (name))
     return NULL;
+  if (told != type && (itself || type != PRISM_WIRE_FOLDER))
+    return NULL;
   g_autofree char *path =
       itself ? g_strdup (folder) : g_strconcat (folder, g_str_has_suffix (folder, "/") ? "" : "/", name, NULL);
-  return prism_file_entry_new (path, file_type (type), size, mode, mtime);
+  PrismFileEntry *entry = prism_file_entry_new (path, file_type (type), size, mode, mtime);
+  if (told != type)
+    prism_file_entry_set_unreadable (entry, TRUE);
+  return entry;
 }
 
 static gint

@@ -19,6 +19,9 @@ typedef struct
   gboolean over;
   GError *end_error; /* terminate's */
   GQueue waiting;    /* PrismControlOperation that are answered when it is over */
+  gint64 paused_since;  /* monotonic us; 0 = it is not paused */
+  gint64 paused_us;     /* all pauses that are over */
+  gint64 resumed;       /* when the last one was; 0 = there was none */
   GMainContext *context;
   GSource *notify; /* a notify::status that is under way */
 } PrismAgentLifecycle;
@@ -30,6 +33,12 @@ PrismSandboxStatus prism_agent_lifecycle_get_status (PrismAgentLifecycle *self);
 gboolean prism_agent_lifecycle_change (PrismAgentLifecycle *self, PrismSandboxStatus from, PrismSandboxStatus to);
 /* Stopped, but not ended. */
 gboolean prism_agent_lifecycle_is_paused (PrismAgentLifecycle *self);
+/* The time that commands did not have, up to @now; *@paused: it is paused now. */
+gint64 prism_agent_lifecycle_get_paused (PrismAgentLifecycle *self, gint64 now, gboolean *paused);
+/* Monotonic us. */
+gint64 prism_agent_lifecycle_get_paused_since (PrismAgentLifecycle *self);
+/* 0: it never was. */
+gint64 prism_agent_lifecycle_get_resumed (PrismAgentLifecycle *self);
 gboolean prism_agent_lifecycle_check_running (PrismAgentLifecycle *self, GError **error);
 /* It failed by itself: everything that is pending ends, the boundary is ended in
  * the background. */

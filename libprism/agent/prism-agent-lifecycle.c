@@ -2,6 +2,7 @@
 /* The states of a sandbox and its end.
  *
  *   running -> stopped (stop, kill, pause) -> removed (close)
+ *   stopped by pause -> running (resume)
  *   running -> failed (agent lost, wall or idle time over) -> removed (close)
  *
  * The subclass's terminate() runs once. Whoever closes, stops or kills meanwhile
@@ -124,8 +125,17 @@ prism_agent_lifecycle_change (PrismAgentLifecycle *self, PrismSandboxStatus from
 {
   g_mutex_lock (&self->lock);
   gboolean changes = self->status == from && !self->ending;
+  gint64 now = g_get_monotonic_time ();
   if (changes)
     self->status = to;
+  if (changes && to == PRISM_SANDBOX_STATUS_STOPPED)
+    self->paused_since = now;
+  else if (changes && self->paused_since != 0)
+    {
+      self->paused_us += now - self->paused_since;
+      self->paused_since = 0;
+      self->resumed = now;
+    }
   g_mutex_unlock (&self->lock);
   if (changes)
     notify_status (self);
@@ -139,6 +149,34 @@ prism_agent_lifecycle_is_paused (PrismAgentLifecycle *self)
   gboolean paused = self->status == PRISM_SANDBOX_STATUS_STOPPED && !self->ending;
   g_mutex_unlock (&self->lock);
   return paused;
+}
+
+gint64
+prism_agent_lifecycle_get_paused (PrismAgentLifecycle *self, gint64 now, gboolean *paused)
+{
+  g_mutex_lock (&self->lock);
+  *paused = self->paused_since != 0;
+  gint64 us = self->paused_us + (*paused ? MAX (now - self->paused_since, 0) : 0);
+  g_mutex_unlock (&self->lock);
+  return us;
+}
+
+gint64
+prism_agent_lifecycle_get_paused_since (PrismAgentLifecycle *self)
+{
+  g_mutex_lock (&self->lock);
+  gint64 since = self->paused_since;
+  g_mutex_unlock (&self->lock);
+  return since;
+}
+
+gint64
+prism_agent_lifecycle_get_resumed (PrismAgentLifecycle *self)
+{
+  g_mutex_lock (&self->lock);
+  gint64 resumed = self->resumed;
+  g_mutex_unlock (&self->lock);
+  return resumed;
 }
 
 static const char *
@@ -216,7 +254,11 @@ run_end (PrismAgentLifecycle *self, gint64 grace_ms, const char *what)
   const PrismAgentLimits *limits = prism_agent_sandbox_get_limits (self->owner);
   GError *error = NULL;
   if (grace_ms > 0)
-    end_gently (self, grace_ms);
+    {
+      if (prism_agent_lifecycle_get_paused_since (self) != 0)
+        prism_agent_sandbox_thaw (self->owner);
+      end_gently (self, grace_ms);
+    }
   end_channel (self, what);
   prism_agent_egress_close (prism_agent_sandbox_get_egress (self->owner));
   if (self->has_boundary)

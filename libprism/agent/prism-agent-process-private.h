@@ -50,6 +50,8 @@ typedef struct
   char uuid[33];
   gint64 started;
   gint64 kill_by; /* when a kill must have been confirmed; G_MAXINT64 = none asked */
+  gint64 give_up; /* when the agent must have ended it for its timeout; G_MAXINT64 = none */
+  gint64 paused_before;
   int mine[3];    /* the caller's ends, until the object has them; -1 */
   int master;     /* a terminal's, for its size; -1 */
   PrismAgentFlow flows[3];
@@ -63,6 +65,7 @@ typedef struct
   PrismAgentEnd end;
   gint64 duration_us;
   const char *limit; /* that ended it by SIGKILL; NULL = none did */
+  char *loss;        /* why nothing is known of its end; NULL = something is */
   GQueue waiting; /* PrismWaitOperation */
   GQueue killing; /* PrismControlOperation */
 } PrismAgentChild;

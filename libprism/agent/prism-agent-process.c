@@ -62,6 +62,8 @@ prism_agent_child_dup_result (PrismAgentChild *child)
       outcome = PRISM_OUTCOME_OUTPUT_LIMIT;
       limit = "max-output-bytes";
     }
+  else if ((flags & PRISM_WIRE_EXITED_TIMED_OUT) != 0)
+    outcome = PRISM_OUTCOME_TIMED_OUT;
   else if ((flags & PRISM_WIRE_EXITED_CANCELLED) != 0)
     outcome = PRISM_OUTCOME_CANCELLED;
   else if (child->exit.how == PRISM_WIRE_HOW_CODE)
@@ -71,11 +73,15 @@ prism_agent_child_dup_result (PrismAgentChild *child)
   int term_signal = child->exit.how == PRISM_WIRE_HOW_SIGNAL ? child->exit.code : SIGKILL;
   if (outcome == PRISM_OUTCOME_SIGNALLED && term_signal == SIGKILL)
     limit = child->limit;
+  const char *reason = outcome != PRISM_OUTCOME_LOST ? NULL
+                       : child->loss != NULL         ? child->loss
+                                                     : "the agent does not know how it ended";
+  gint64 timeout = child->command != NULL ? MAX (prism_command_get_timeout_ms (child->command), 0) : 0;
   return g_object_new (PRISM_TYPE_RESULT, "outcome", outcome, "exit-code",
                        outcome == PRISM_OUTCOME_EXITED ? child->exit.code : -1, "term-signal",
                        outcome == PRISM_OUTCOME_SIGNALLED ? term_signal : 0, "stdout-bytes", none, "stderr-bytes", none,
                        "stdout-total", child->exit.out_bytes, "stderr-total", child->exit.err_bytes, "duration-us",
-                       child->duration_us, "limit", limit, NULL);
+                       child->duration_us, "effective-timeout-ms", timeout, "limit", limit, "reason", reason, NULL);
 }
 
 /* --- methods --- */

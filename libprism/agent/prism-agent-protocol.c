@@ -133,8 +133,8 @@ accept_exited (PrismAgentCall *call, struct prism_wire_reader *r)
   exit.peak_kib = prism_wire_u64 (r);
   exit.out_bytes = prism_wire_u64 (r);
   exit.err_bytes = prism_wire_u64 (r);
-  const guint32 known =
-      PRISM_WIRE_EXITED_MORE | PRISM_WIRE_EXITED_CANCELLED | PRISM_WIRE_EXITED_LIMIT | PRISM_WIRE_EXITED_SHIM;
+  const guint32 known = PRISM_WIRE_EXITED_MORE | PRISM_WIRE_EXITED_CANCELLED | PRISM_WIRE_EXITED_LIMIT
+                        | PRISM_WIRE_EXITED_SHIM | PRISM_WIRE_EXITED_TIMED_OUT;
   if (!prism_wire_done (r) || (exit.flags & ~known) != 0)
     return "a malformed EXITED";
   if (exit.how < PRISM_WIRE_HOW_CODE || exit.how > PRISM_WIRE_HOW_UNKNOWN

@@ -5,19 +5,21 @@
 #include "prism-sandbox-error.h"
 
 void
-prism_agent_request_exec (
-    PrismAgentFrame *frame, PrismCommand *command, guint32 flags, guint64 max_output, const char *uuid)
+prism_agent_request_exec (PrismAgentFrame *frame, PrismCommand *command, const PrismAgentExecRequest *request)
 {
   const char *cwd = prism_command_get_cwd (command);
   prism_agent_frame_init (frame, PRISM_WIRE_EXEC, 0, 0);
-  prism_agent_frame_put (frame, flags, 4);
+  prism_agent_frame_put (frame, request->flags, 4);
   prism_agent_frame_put_strv (frame, prism_command_get_argv (command));
   prism_agent_frame_put_str (frame, cwd != NULL ? cwd : "");
   prism_agent_frame_put_strv (frame, prism_command_get_env (command));
   prism_agent_frame_put (frame, prism_command_get_pty_columns (command), 2);
   prism_agent_frame_put (frame, prism_command_get_pty_rows (command), 2);
-  prism_agent_frame_put (frame, max_output, 8);
-  prism_agent_frame_put_str (frame, uuid);
+  prism_agent_frame_put (frame, request->max_output, 8);
+  prism_agent_frame_put_str (frame, request->uuid);
+  prism_agent_frame_put (frame, request->timeout_ms, 8);
+  prism_agent_frame_put (frame, request->grace_ms, 4);
+  prism_agent_frame_put_str (frame, request->tag);
 }
 
 static PrismSandboxError

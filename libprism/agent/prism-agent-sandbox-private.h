@@ -49,8 +49,15 @@ prism_agent_sandbox_dup_error (PrismAgentSandbox *self, const PrismAgentCall *ca
 /* The same of a command that did not start. */
 GError *prism_agent_sandbox_dup_exec_error (PrismAgentSandbox *self, const PrismAgentCall *call, PrismCommand *command);
 
+/* Why the channel ended, in a sentence for people; where the agent hung up, with what the
+ * subclass knows of it. May take a moment. */
+char *prism_agent_sandbox_dup_loss (PrismAgentSandbox *self);
+
 /* The limit by which the boundary ended a process with SIGKILL, or NULL. */
 const char *prism_agent_sandbox_find_limit (PrismAgentSandbox *self);
+
+/* Before a gentle end of what is paused: frozen processes hear nothing. */
+void prism_agent_sandbox_thaw (PrismAgentSandbox *self);
 
 void prism_agent_exec (PrismSandbox *sandbox, PrismExecOperation *operation);
 void prism_agent_processes_init_interface (PrismSandboxInterface *iface);

@@ -37,6 +37,7 @@ typedef struct
   PrismAgentLifecycle lifecycle;
   PrismAgentEgress egress;
   gint64 wall_deadline;
+  gint64 age_ms;
   GPtrArray *processes; /* PrismAgentProcess, under the lock; the oldest first */
 } PrismAgentSandboxPrivate;
 
@@ -274,7 +275,7 @@ send_setup (PrismAgentSandbox *self, GError **error)
 {
   PrismAgentSandboxPrivate *priv = priv_of (self);
   g_auto (PrismAgentFrame) frame = { 0 };
-  prism_agent_setup_write (&frame, priv->spec, priv->workspace, &priv->limits, priv->harden);
+  prism_agent_setup_write (&frame, priv->spec, priv->workspace, &priv->limits, priv->age_ms, priv->harden);
   if (frame.overflow)
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
@@ -331,9 +332,27 @@ prism_agent_sandbox_start (PrismAgentSandbox *self, GCancellable *cancellable, G
   if (!send_setup (self, error))
     return FALSE;
   if (priv->limits.wall_time_ms > 0)
-    priv->wall_deadline = g_get_monotonic_time () + priv->limits.wall_time_ms * 1000;
+    priv->wall_deadline = g_get_monotonic_time () + MAX (priv->limits.wall_time_ms - priv->age_ms, 1) * 1000;
   g_atomic_int_set (&priv->started, TRUE);
   return prism_agent_clock_start (self, &priv->lifecycle, error) && open_egress (self, cancellable, error);
+}
+
+/**
+ * prism_agent_sandbox_set_age:
+ * @self: a sandbox that has not started
+ * @age_ms: how long ago it was made, by an earlier host
+ *
+ * For a subclass whose backend connects to a sandbox that is there: the limit
+ * `wall-time-ms` counts from the making, not from the connection.
+ *
+ * Since: 1.0
+ */
+void
+prism_agent_sandbox_set_age (PrismAgentSandbox *self, gint64 age_ms)
+{
+  g_return_if_fail (PRISM_IS_AGENT_SANDBOX (self));
+  g_return_if_fail (age_ms >= 0);
+  priv_of (self)->age_ms = age_ms;
 }
 
 /**

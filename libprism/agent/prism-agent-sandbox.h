@@ -17,6 +17,9 @@ G_DECLARE_DERIVABLE_TYPE (PrismAgentSandbox, prism_agent_sandbox, PRISM, AGENT_S
  *   the caller's; must not depend on a main loop of the application's.
  * @pause: (nullable): freezes every process inside
  * @resume: (nullable): thaws them
+ * @explain_loss: (nullable): why the agent's connection ended by itself, in a sentence
+ *   without its full stop, or %NULL where nothing is known; asked once, in any thread,
+ *   and may take a moment to find out
  * @find_limit: (nullable): which limit ended a process by SIGKILL just now, by its
  *   name, or %NULL when none did; asked in any thread
  *
@@ -34,6 +37,7 @@ struct _PrismAgentSandboxClass
   void (*pause)     (PrismAgentSandbox *self, PrismControlOperation *operation);
   void (*resume)    (PrismAgentSandbox *self, PrismControlOperation *operation);
   const char *(*find_limit) (PrismAgentSandbox *self);
+  char *(*explain_loss) (PrismAgentSandbox *self);
 
   /*< private >*/
   gpointer padding[8];
@@ -51,6 +55,10 @@ PRISM_AVAILABLE_IN_1_0
 gboolean          prism_agent_sandbox_start            (PrismAgentSandbox *self,
                                                         GCancellable      *cancellable,
                                                         GError           **error);
+/* For connect_sandbox, before start(): how much of wall-time-ms is over. */
+PRISM_AVAILABLE_IN_1_0
+void              prism_agent_sandbox_set_age          (PrismAgentSandbox *self,
+                                                        gint64             age_ms);
 PRISM_AVAILABLE_IN_1_0
 void              prism_agent_sandbox_set_capabilities (PrismAgentSandbox *self,
                                                         PrismCapabilities *capabilities);

@@ -16,6 +16,7 @@ void prism_agent_setup_write (PrismAgentFrame *frame,
                               PrismSandboxSpec *spec,
                               const char *workspace,
                               const PrismAgentLimits *limits,
+                              gint64 age_ms, /* of wall-time-ms, what is over */
                               gboolean harden);
 
 /* Nothing where neither time is limited. */

@@ -199,6 +199,7 @@ prism_agent_setup_write (PrismAgentFrame *frame,
                          PrismSandboxSpec *spec,
                          const char *workspace,
                          const PrismAgentLimits *limits,
+                         gint64 age_ms,
                          gboolean harden)
 {
   gboolean detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
@@ -215,7 +216,7 @@ prism_agent_setup_write (PrismAgentFrame *frame,
   prism_agent_frame_put (frame, LOG_BYTES, 8);
   prism_agent_frame_put (frame, 0, 4); /* commands at once: counted here */
   /* The host counts it too, and first; this is for one that is gone. */
-  prism_agent_frame_put (frame, detached ? (guint64)limits->wall_time_ms : 0, 8);
+  prism_agent_frame_put (frame, detached ? (guint64)MAX (limits->wall_time_ms - age_ms, 1) : 0, 8);
 }
 
 /* --- wall and idle time ------------------------------------------------------ */
@@ -246,9 +247,13 @@ clock_step (PrismAgentJob *job, gint64 now)
     return FALSE;
   const PrismAgentLimits *limits = prism_agent_sandbox_get_limits (sandbox);
   gint64 since = prism_agent_admission_get_idle_since (prism_agent_sandbox_get_admission (sandbox));
-  gint64 idle_end = clock->idle_us == 0   ? G_MAXINT64
-                    : since == G_MAXINT64 ? now + clock->idle_us /* it works now: it cannot be over before */
-                                          : since + clock->idle_us;
+  gboolean paused;
+  prism_agent_lifecycle_get_paused (clock->lifecycle, now, &paused);
+  since = MAX (since, prism_agent_lifecycle_get_resumed (clock->lifecycle));
+  /* While it works or is paused it cannot be over before: it is looked at again then. */
+  gint64 idle_end = clock->idle_us == 0             ? G_MAXINT64
+                    : since == G_MAXINT64 || paused ? now + clock->idle_us
+                                                    : since + clock->idle_us;
   if (now >= clock->wall)
     {
       expire (clock, PRISM_AGENT_END_WALL, "wall-time-ms", limits->wall_time_ms);

@@ -82,6 +82,10 @@ void prism_operation_emit (PrismOperation *self,
                            GDestroyNotify done,
                            gpointer done_data);
 
+/* What cannot go on for a while is not late: no deadline while it is held; then it
+ * starts anew. */
+void prism_operation_hold_deadline (PrismOperation *self, gboolean hold);
+
 /* Work that shows progress is not late: its deadline starts anew. */
 void prism_operation_renew_deadline (PrismOperation *self);
 

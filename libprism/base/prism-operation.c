@@ -183,6 +183,20 @@ prism_operation_renew_deadline (PrismOperation *self)
   g_mutex_unlock (&call->lock);
 }
 
+void
+prism_operation_hold_deadline (PrismOperation *self, gboolean hold)
+{
+  PrismCall *call = prism_operation_get_call (self);
+
+  g_mutex_lock (&call->lock);
+  if (call->span_us != 0 && !call->cancelled)
+    {
+      call->deadline = call->expires = hold ? 0 : g_get_monotonic_time () + call->span_us;
+      prism_call_wake_locked (call, 0);
+    }
+  g_mutex_unlock (&call->lock);
+}
+
 /**
  * prism_operation_get_completed:
  * @self: an operation

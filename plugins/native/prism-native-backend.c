@@ -143,6 +143,21 @@ create (PrismNativeBackend *self, PrismOperation *operation)
 }
 
 static void
+connect_again (PrismNativeBackend *self, PrismOperation *operation)
+{
+  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandbox) sandbox = prism_native_sandbox_connect (
+      prism_create_operation_get_reference (create_operation), prism_operation_get_deadline (operation),
+      prism_operation_get_cancellable (operation), &error);
+
+  if (sandbox != NULL)
+    prism_create_operation_complete (create_operation, sandbox);
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
 probe (PrismNativeBackend *self, PrismOperation *operation)
 {
   g_autoptr (GError) error = NULL;
@@ -158,7 +173,7 @@ probe (PrismNativeBackend *self, PrismOperation *operation)
 static void
 list (PrismNativeBackend *self, PrismOperation *operation)
 {
-  g_auto (GStrv) references = prism_native_leftovers_list (prism_native_cgroup_get ());
+  g_auto (GStrv) references = prism_native_sandboxes_list (prism_native_cgroup_get ());
   prism_list_operation_complete (PRISM_LIST_OPERATION (operation), (const char *const *)references);
 }
 
@@ -179,6 +194,12 @@ static void
 prism_native_backend_create_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
 {
   run (backend, operation, create);
+}
+
+static void
+prism_native_backend_connect_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
+{
+  run (backend, operation, connect_again);
 }
 
 static void
@@ -205,6 +226,7 @@ prism_native_backend_iface_init (PrismBackendInterface *iface)
   iface->get_name = prism_native_backend_get_name;
   iface->probe = prism_native_backend_probe;
   iface->create_sandbox = prism_native_backend_create_sandbox;
+  iface->connect_sandbox = prism_native_backend_connect_sandbox;
   iface->list_sandboxes = prism_native_backend_list_sandboxes;
   iface->reap = prism_native_backend_reap;
 }

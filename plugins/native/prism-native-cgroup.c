@@ -4,6 +4,7 @@
  * nearest ancestor that hands them on. Looked up once. */
 #include "prism-native-cgroup.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,31 +159,62 @@ make_hand_on (const char *folder, const char *controller)
   return done && hands_on (folder, controller);
 }
 
-static char *
-find_unified (const char *mountinfo, const char *cgroup, const char *controller)
+static guint
+count_handed_on (const char *folder, const gboolean *wanted)
 {
-  g_autofree char *top = NULL;
+  guint count = 0;
+
+  if (access (folder, W_OK) == 0)
+    for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+      count += wanted[i] && hands_on (folder, names[i]);
+  return count;
+}
+
+/* A process is in one group of the v2 hierarchy, whatever the controllers: so one folder
+ * has to do for all of them. The nearest ancestor that hands the most of them on; the
+ * group of this process itself has processes, and so hands none on. */
+static char *
+find_unified (const char *mountinfo, const char *cgroup, const gboolean *wanted)
+{
+  g_autofree char *top = NULL, *best = NULL;
   g_autofree char *folder = prism_native_cgroup_find_own (mountinfo, cgroup, NULL, &top);
+  guint most = 0;
 
   while (folder != NULL && strlen (folder) > strlen (top))
     {
       char *parent = g_path_get_dirname (folder);
+      guint count = count_handed_on (parent, wanted);
       g_free (folder);
       folder = parent;
-      if (access (folder, W_OK) == 0 && hands_on (folder, controller))
-        return g_steal_pointer (&folder);
+      if (count <= most)
+        continue;
+      most = count;
+      g_free (best);
+      best = g_strdup (folder);
     }
-  if (folder != NULL && access (folder, W_OK) == 0
-      && (hands_on (folder, controller) || make_hand_on (folder, controller)))
-    return g_steal_pointer (&folder);
-  return NULL;
+  if (best != NULL || folder == NULL || access (folder, W_OK) != 0)
+    return g_steal_pointer (&best);
+  /* The root of the hierarchy itself. */
+  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+    if (wanted[i] && (hands_on (folder, names[i]) || make_hand_on (folder, names[i])))
+      most++;
+  return most > 0 ? g_steal_pointer (&folder) : NULL;
+}
+
+/* In a v1 hierarchy: this process's own group, where it may make others in it. */
+static char *
+find_first (const char *mountinfo, const char *cgroup, const char *controller)
+{
+  g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, controller, NULL);
+  return own != NULL && access (own, W_OK) == 0 ? g_steal_pointer (&own) : NULL;
 }
 
 static gpointer
 look_up (gpointer data)
 {
   PrismNativeCgroup *self = g_new0 (PrismNativeCgroup, 1);
-  g_autofree char *mountinfo = NULL, *cgroup = NULL;
+  g_autofree char *mountinfo = NULL, *cgroup = NULL, *unified = NULL;
+  gboolean wanted[PRISM_NATIVE_N_CONTROLLERS], missing = FALSE;
 
   self->why_not = geteuid () == 0 ? "no writable cgroup hierarchy has this controller"
                                   : "an ordinary user has no control groups here; systemd-run --user --scope -p "
@@ -192,15 +224,18 @@ look_up (gpointer data)
     return self;
   for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
     {
-      g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, names[i], NULL);
-      if (own != NULL && access (own, W_OK) == 0)
-        self->parents[i] = g_steal_pointer (&own);
-      else
-        {
-          self->parents[i] = find_unified (mountinfo, cgroup, names[i]);
-          self->unified[i] = self->parents[i] != NULL;
-        }
+      self->parents[i] = find_first (mountinfo, cgroup, names[i]);
+      wanted[i] = self->parents[i] == NULL;
+      missing |= wanted[i];
     }
+  self->freezer = find_first (mountinfo, cgroup, "freezer");
+  unified = missing ? find_unified (mountinfo, cgroup, wanted) : NULL;
+  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS && unified != NULL; i++)
+    if (wanted[i] && hands_on (unified, names[i]))
+      {
+        self->parents[i] = g_strdup (unified);
+        self->unified[i] = TRUE;
+      }
   return self;
 }
 
@@ -209,6 +244,18 @@ prism_native_cgroup_get (void)
 {
   static GOnce once = G_ONCE_INIT;
   return g_once (&once, look_up, NULL);
+}
+
+void
+prism_native_cgroup_thaw (const char *folder)
+{
+  g_autofree char *file = g_build_filename (folder, "freezer.state", NULL);
+  int fd = open (file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+  if (fd < 0)
+    return;
+  (void)!write (fd, "THAWED", 6);
+  close (fd);
 }
 
 gint64

@@ -20,6 +20,7 @@ typedef struct
   char *parents[PRISM_NATIVE_N_CONTROLLERS];
   gboolean unified[PRISM_NATIVE_N_CONTROLLERS]; /* a v2 hierarchy */
   const char *why_not;
+  char *freezer; /* the same in v1's freezer hierarchy, which is only used to pause */
 } PrismNativeCgroup;
 
 const PrismNativeCgroup *prism_native_cgroup_get (void);
@@ -29,6 +30,10 @@ const char *prism_native_controller_get_name (PrismNativeController controller);
  * this process's own group for a v1 controller, or with NULL of the v2 hierarchy. */
 char *
 prism_native_cgroup_find_own (const char *mountinfo, const char *cgroup, const char *controller, char **mount_point);
+
+/* What is held still by v1's freezer dies of no signal before it goes on; nothing where
+ * @folder is no group of that. */
+void prism_native_cgroup_thaw (const char *folder);
 
 /* How many processes the kernel killed in the group in @folder for its memory; -1 where
  * that is not told (another controller's group). */

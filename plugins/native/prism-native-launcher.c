@@ -32,7 +32,16 @@ struct _PrismNativeLauncher
   GPtrArray *notes;  /* of PrismNativeNote */
   GPtrArray *groups; /* of folders that the keeper makes and removes */
   gboolean ready, running, ended, reaped;
+  gboolean deposited; /* it goes on without this host */
   guint32 left, facts;
+  int status; /* of the inner half, once it ended */
+  struct
+  {
+    guint8 to; /* 0: none came yet */
+    guint32 error;
+    guint64 value;
+    int fd;
+  } answer;
   GError *failure;
 };
 
@@ -132,7 +141,7 @@ new_launcher (int ends[2], GError **error)
       return NULL;
     }
   self = g_new0 (PrismNativeLauncher, 1);
-  self->pid = self->pidfd = self->plan = -1;
+  self->pid = self->pidfd = self->plan = self->answer.fd = -1;
   self->reaped = TRUE;
   self->control = control[0];
   self->keeper = keeper[0];
@@ -253,13 +262,43 @@ take_message (PrismNativeLauncher *self, const guint8 *bytes, gsize size)
       take_failure (self, &r);
       break;
     case PRISM_LAUNCH_ENDED:
-      (void)prism_wire_u32 (&r);
+      self->status = (int)prism_wire_u32 (&r);
       self->left = prism_wire_u32 (&r);
       self->ended = TRUE;
+      break;
+    case PRISM_LAUNCH_ANSWER:
+      self->answer.to = prism_wire_u8 (&r);
+      self->answer.error = prism_wire_u32 (&r);
+      self->answer.value = prism_wire_u64 (&r);
       break;
     default:
       break;
     }
+}
+
+/* At most one descriptor comes beside a message. */
+static ssize_t
+receive (int socket, guint8 *bytes, gsize size, int *passed)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int))];
+  } control;
+  struct iovec part = { bytes, size };
+  struct msghdr message = {
+    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  ssize_t n = recvmsg (socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR (&message) : NULL;
+
+  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
+      && header->cmsg_len == CMSG_LEN (sizeof (int)))
+    {
+      close_fd (passed);
+      memcpy (passed, CMSG_DATA (header), sizeof (int));
+    }
+  return n;
 }
 
 /* FALSE at the end of the stream. */
@@ -270,7 +309,7 @@ read_messages (PrismNativeLauncher *self)
 
   for (;;)
     {
-      ssize_t n = recv (self->keeper, bytes, sizeof bytes, MSG_DONTWAIT);
+      ssize_t n = receive (self->keeper, bytes, sizeof bytes, &self->answer.fd);
       if (n > 0)
         take_message (self, bytes, n);
       else if (n < 0 && errno == EINTR)
@@ -384,6 +423,136 @@ prism_native_launcher_get_notes (PrismNativeLauncher *self)
   return self->notes;
 }
 
+/* --- what it is asked ------------------------------------------------------- */
+
+static gboolean
+say (PrismNativeLauncher *self, const void *bytes, gsize size, const int *fds, gsize n)
+{
+  union
+  {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE (sizeof (int) * 3)];
+  } control = { 0 };
+  struct iovec part = { (void *)bytes, size };
+  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+  ssize_t sent;
+
+  if (n > 0)
+    {
+      message.msg_control = &control;
+      message.msg_controllen = CMSG_SPACE (sizeof (int) * n);
+      control.header.cmsg_level = SOL_SOCKET;
+      control.header.cmsg_type = SCM_RIGHTS;
+      control.header.cmsg_len = CMSG_LEN (sizeof (int) * n);
+      memcpy (CMSG_DATA (&control.header), fds, sizeof (int) * n);
+    }
+  do
+    sent = sendmsg (self->keeper, &message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == (ssize_t)size;
+}
+
+/* The answer's errno, 0 when it was done; -1 with @error when none came. */
+static int
+ask (PrismNativeLauncher *self,
+     struct prism_wire_writer *request,
+     const int *fds,
+     gsize n,
+     gint64 deadline,
+     GCancellable *cancellable,
+     GError **error)
+{
+  guint8 type = request->start[0];
+  gboolean open = TRUE;
+
+  self->answer.to = 0;
+  /* One that refuses may have said so, and gone, before it was asked. */
+  if (request->bad || !say (self, request->start, (gsize)(request->at - request->start), fds, n))
+    open = FALSE;
+  while ((open = read_messages (self) && open), self->answer.to != type && open)
+    if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
+      return -1;
+  if (self->answer.to == type)
+    return (int)self->answer.error;
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "native: the keeper is gone");
+  return -1;
+}
+
+gboolean
+prism_native_launcher_deposit (
+    PrismNativeLauncher *self, const PrismNativeWayIn *way, int deposit, gint64 ms, gint64 deadline, GError **error)
+{
+  guint8 bytes[PRISM_LAUNCH_MAX_MESSAGE];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  const int fds[3] = { way->listener, way->folder, deposit };
+  int answer;
+
+  prism_wire_put (&w, PRISM_LAUNCH_DEPOSIT, 1);
+  prism_wire_put (&w, (guint64)ms, 8);
+  prism_wire_put_str (&w, way->path);
+  answer = ask (self, &w, fds, 3, deadline, NULL, error);
+  self->deposited = answer == 0;
+  if (answer > 0)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: the keeper: %s", g_strerror (answer));
+  return self->deposited;
+}
+
+PrismNativeLauncher *
+prism_native_launcher_connect (
+    int keeper, gint64 deadline, gint64 *left_ms, int *deposit, GCancellable *cancellable, GError **error)
+{
+  guint8 bytes[1];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  g_autoptr (PrismNativeLauncher) self = NULL;
+  int ends[2] = { -1, -1 }, answer;
+
+  self = new_launcher (ends, error);
+  if (self == NULL)
+    {
+      close (keeper);
+      return NULL;
+    }
+  close_fd (&self->keeper);
+  close_fd (&ends[1]);
+  self->keeper = keeper;
+  self->running = self->deposited = TRUE;
+  prism_wire_put (&w, PRISM_LAUNCH_CONNECT, 1);
+  answer = ask (self, &w, ends, 1, deadline, cancellable, error);
+  close_fd (&ends[0]);
+  if (answer == EBUSY)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
+                         "native: another host is connected to it; it takes the next one when that is gone");
+  else if (answer > 0)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: the keeper: %s", g_strerror (answer));
+  if (answer != 0)
+    return NULL;
+  *left_ms = (gint64)MIN (self->answer.value, (guint64)G_MAXINT64);
+  *deposit = self->answer.fd;
+  self->answer.fd = -1;
+  return g_steal_pointer (&self);
+}
+
+gboolean
+prism_native_launcher_freeze (
+    PrismNativeLauncher *self, const char *folder, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  guint8 bytes[PRISM_LAUNCH_MAX_MESSAGE];
+  struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
+  int answer;
+
+  prism_wire_put (&w, folder != NULL ? PRISM_LAUNCH_FREEZE : PRISM_LAUNCH_THAW, 1);
+  if (folder != NULL)
+    prism_wire_put_str (&w, folder);
+  answer = ask (self, &w, NULL, 0, deadline, cancellable, error);
+  if (answer == ETIMEDOUT)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
+                         "native: a process does not stand still; all of them go on");
+  else if (answer > 0)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: the kernel's freezer: %s",
+                 g_strerror (answer));
+  return answer == 0;
+}
+
 /* --- the end ---------------------------------------------------------------- */
 
 /* Our child, and only it. A host that ignores SIGCHLD, or waits for any child, has
@@ -413,6 +582,25 @@ prism_native_launcher_count_memory_kills (PrismNativeLauncher *self)
   return kills;
 }
 
+void
+prism_native_launcher_disown (PrismNativeLauncher *self)
+{
+  reap (self);
+}
+
+char *
+prism_native_launcher_dup_end (PrismNativeLauncher *self)
+{
+  if (self->running)
+    return NULL;
+  if (!self->ended)
+    return g_strdup ("its keeper ended without a word; was it killed?");
+  if (WIFSIGNALED (self->status))
+    return g_strdup_printf ("it was killed by signal %d (%s)", WTERMSIG (self->status),
+                            g_strsignal (WTERMSIG (self->status)));
+  return g_strdup_printf ("it exited with status %d", WEXITSTATUS (self->status));
+}
+
 /* The keeper was killed. The kernel has killed its sandbox with it; a control group
  * is left, and cannot be removed before the last process in it is gone. */
 static gboolean
@@ -424,6 +612,7 @@ clean_up_for_keeper (PrismNativeLauncher *self, gint64 deadline)
   for (guint i = 0; i < self->groups->len; i++)
     {
       int status;
+      prism_native_cgroup_thaw (self->groups->pdata[i]);
       while ((status = rmdir (self->groups->pdata[i])) < 0 && errno == EBUSY && time_left (deadline) != 0)
         poll (&none, 1, 1);
       all = all && (status == 0 || errno == ENOENT);
@@ -440,6 +629,8 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
   close_fd (&self->plan);
   if (!self->running)
     return TRUE;
+  /* A keeper that holds a deposit takes an end of file for a host that went away. */
+  (void)send (self->keeper, &(const guint8){ PRISM_LAUNCH_END }, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   shutdown (self->keeper, SHUT_WR);
   while (open && (open = read_messages (self)))
     {
@@ -471,12 +662,13 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
 void
 prism_native_launcher_free (PrismNativeLauncher *self)
 {
-  if (self->running)
+  if (self->running && !self->deposited)
     prism_native_launcher_end (self, g_get_monotonic_time () + 10 * G_USEC_PER_SEC, NULL);
   close_fd (&self->control);
   close_fd (&self->plan);
   close_fd (&self->keeper);
   close_fd (&self->pidfd);
+  close_fd (&self->answer.fd);
   g_ptr_array_unref (self->notes);
   g_ptr_array_unref (self->groups);
   g_clear_error (&self->failure);

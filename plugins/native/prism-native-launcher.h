@@ -3,6 +3,8 @@
 
 #include <gio/gio.h>
 
+#include "prism-native-runtime.h"
+
 G_BEGIN_DECLS
 
 /* One running `prism-agent --launch`, seen from the host: the keeper's process and
@@ -40,8 +42,26 @@ GPid prism_native_launcher_get_pid (PrismNativeLauncher *self);
 void prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder);
 /* Processes that the kernel killed for their memory, in all its groups. */
 gint64 prism_native_launcher_count_memory_kills (PrismNativeLauncher *self);
+/* The keeper of a detached sandbox is nobody's child: what this process started is reaped. */
+void prism_native_launcher_disown (PrismNativeLauncher *self);
+/* From here on it outlives this host, for @ms: a later one finds @way and is handed @deposit. */
+gboolean prism_native_launcher_deposit (PrismNativeLauncher *self,
+                                        const PrismNativeWayIn *way,
+                                        int deposit,
+                                        gint64 ms,
+                                        gint64 deadline,
+                                        GError **error);
+/* As a later host; takes @keeper, a connection to it. */
+PrismNativeLauncher *prism_native_launcher_connect (
+    int keeper, gint64 deadline, gint64 *left_ms, int *deposit, GCancellable *cancellable, GError **error);
+/* Holds everything inside still, by the group in @folder; NULL: lets it go on. */
+gboolean prism_native_launcher_freeze (
+    PrismNativeLauncher *self, const char *folder, gint64 deadline, GCancellable *cancellable, GError **error);
+/* How it ended, after end(); NULL before. */
+char *prism_native_launcher_dup_end (PrismNativeLauncher *self);
 /* Ends everything inside and waits until nothing is left; idempotent. */
 gboolean prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error);
+/* Ends it unless it was deposited. */
 void prism_native_launcher_free (PrismNativeLauncher *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismNativeLauncher, prism_native_launcher_free)

@@ -134,6 +134,35 @@ cannot_hold (PrismNativeLimits *self, PrismLimits *limits, const char *limit, co
     g_string_append_printf (offenders, "%s%s (%s)", offenders->len > 0 ? ", " : "", limit, why);
 }
 
+/* No group is made for it before it is wanted: v1's freezer has a hierarchy of its own, in
+ * v2 every group can be frozen. */
+static void
+decide_freezer (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, const char *id)
+{
+  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS && self->freezer == NULL; i++)
+    if (cgroup->unified[i] && cgroup->parents[i] != NULL)
+      {
+        g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->parents[i], id);
+        for (guint k = 0; k < self->n_groups; k++)
+          if (strcmp (self->groups[k].folder, folder) == 0)
+            self->freezer = self->groups[k].folder;
+      }
+  if (self->freezer != NULL)
+    {
+      say (self, "pause", "cgroup v2 cgroup.freeze");
+      return;
+    }
+  if (self->n_groups == 0 || cgroup->freezer == NULL)
+    {
+      g_autofree char *text = g_strconcat ("not enforced: ", cgroup->why_not, NULL);
+      say (self, "pause", text);
+      return;
+    }
+  g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->freezer, id);
+  self->freezer = g_string_chunk_insert (self->texts, folder);
+  say (self, "pause", "cgroup v1 freezer");
+}
+
 gboolean
 prism_native_limits_decide (PrismNativeLimits *self,
                             PrismLimits *limits,
@@ -153,6 +182,7 @@ prism_native_limits_decide (PrismNativeLimits *self,
   say (self, "max-fds", "RLIMIT_NOFILE");
   if (!decide_cpu (self, cgroup, prism_limits_get (limits, "cpu-millis"), n_cpus, id))
     cannot_hold (self, limits, "cpu-millis", cgroup->why_not, offenders);
+  decide_freezer (self, cgroup, id);
   cannot_hold (self, limits, "download-bytes", "there is no downloads folder here", offenders);
   if (offenders->len == 0)
     return TRUE;

@@ -15,6 +15,7 @@ typedef struct
   PrismNativeGroup groups[PRISM_NATIVE_N_CONTROLLERS];
   guint n_groups;
   guint64 processes, data_bytes; /* by resource limit, 0 = not */
+  const char *freezer;           /* folder of the group that can hold everything still; NULL = there is none */
   GStringChunk *texts;           /* owns the groups' strings */
   GString *evidence;             /* limit → mechanism, or "not enforced: why" */
 } PrismNativeLimits;

@@ -537,8 +537,8 @@ flags_of (const PrismNativeAsked *asked, PrismNativePlanPart part)
   return (is_host_tree (asked) ? PRISM_LAUNCH_HOST_TREE : 0)
          | (asked->netns == PRISM_NATIVE_NETNS_COMMAND ? PRISM_LAUNCH_NETNS_COMMAND : 0)
          | (no_unix ? PRISM_LAUNCH_NO_UNIX : 0) | (asked->host->root ? PRISM_LAUNCH_PRIVILEGED : 0)
-         | (asked->framed ? PRISM_LAUNCH_FRAMED : 0) | asked->off_switches
-         | (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE ? PRISM_LAUNCH_MAKE_TEMPLATE : 0)
+         | (asked->framed ? PRISM_LAUNCH_FRAMED : 0) | (asked->detached ? PRISM_LAUNCH_DETACHED : 0)
+         | asked->off_switches | (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE ? PRISM_LAUNCH_MAKE_TEMPLATE : 0)
          | (part == PRISM_NATIVE_PLAN_USE_TEMPLATE ? PRISM_LAUNCH_USE_TEMPLATE : 0);
 }
 
@@ -581,7 +581,7 @@ gboolean
 prism_native_plan_can_use_template (const PrismNativeAsked *asked)
 {
   return asked->host->root && !is_host_tree (asked) && asked->netns == PRISM_NATIVE_NETNS_SANDBOX
-         && asked->off_switches == 0;
+         && asked->off_switches == 0 && !asked->detached;
 }
 
 /* FALSE without an error: it did not fit. */

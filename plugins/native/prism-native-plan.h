@@ -98,6 +98,7 @@ typedef struct
   PrismNativeEgress egress;
   PrismNativeUnixSockets unix_sockets;
   gboolean framed;
+  gboolean detached; /* it may outlive its host */
   guint32 off_switches;
   const char *hostname;
 

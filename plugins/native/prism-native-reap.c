@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Processes and mounts end with the keeper, by the kernel's hand; control groups do
- * not. One is a leftover when its lock is free: then its keeper is dead. */
+/* Processes and mounts end with the keeper, by the kernel's hand; control groups and what
+ * leads to a detached sandbox do not. One is a leftover when its lock is free: then its
+ * keeper is dead. */
 #include "prism-native-reap.h"
+
+#include "prism-native-runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,16 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX    "prism-"
-#define ID_LENGTH 32
+#define PREFIX "prism-"
 
 static gboolean
 is_ours (const char *name)
 {
-  if (!g_str_has_prefix (name, PREFIX))
-    return FALSE;
-  name += strlen (PREFIX);
-  return strlen (name) == ID_LENGTH && strspn (name, "0123456789abcdef") == ID_LENGTH;
+  return g_str_has_prefix (name, PREFIX) && prism_native_is_id (name + strlen (PREFIX));
 }
 
 typedef void (*LeftoverFunc) (const char *folder, const char *name, gpointer data);
@@ -57,31 +56,41 @@ visit_all (const PrismNativeCgroup *cgroup, LeftoverFunc func, gpointer data)
       if (!seen)
         visit (cgroup->parents[i], func, data);
     }
+  if (cgroup->freezer != NULL)
+    visit (cgroup->freezer, func, data);
 }
 
 static void
 add_reference (const char *folder, const char *name, gpointer data)
 {
-  g_hash_table_add (data, g_strconcat ("native:", name + strlen (PREFIX), NULL));
+  g_hash_table_add (data, g_strdup (name + strlen (PREFIX)));
 }
 
 char **
-prism_native_leftovers_list (const PrismNativeCgroup *cgroup)
+prism_native_sandboxes_list (const PrismNativeCgroup *cgroup)
 {
   g_autoptr (GHashTable) found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  g_autofree char **keys = NULL;
+  g_autoptr (GPtrArray) references = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer id;
 
   visit_all (cgroup, add_reference, found);
-  keys = (char **)g_hash_table_get_keys_as_array (found, NULL);
-  return g_strdupv (keys);
+  prism_native_runtime_list (found);
+  g_hash_table_iter_init (&iter, found);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    g_ptr_array_add (references, g_strconcat ("native:", id, NULL));
+  g_ptr_array_add (references, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&references), FALSE);
 }
 
-/* Still populated is possible for a moment: its processes die with the keeper. */
+/* What was held still when its keeper died is dead as soon as it goes on. Still populated
+ * is possible for a moment. */
 static void
 remove_one (const char *folder, const char *name, gpointer data)
 {
+  prism_native_cgroup_thaw (folder);
   if (rmdir (folder) == 0)
-    g_hash_table_add (data, g_strdup (name));
+    g_hash_table_add (data, g_strdup (name + strlen (PREFIX)));
 }
 
 guint
@@ -89,6 +98,8 @@ prism_native_leftovers_remove (const PrismNativeCgroup *cgroup)
 {
   g_autoptr (GHashTable) removed = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
+  /* The freezer's groups come last: what is in them is in the others too. */
   visit_all (cgroup, remove_one, removed);
+  prism_native_runtime_remove (removed);
   return g_hash_table_size (removed);
 }

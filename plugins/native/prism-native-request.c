@@ -223,9 +223,12 @@ check_egress (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError 
 static gboolean
 check_options (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
 {
-  if (prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED)
+  /* The proxy is this process's: with it the way out would end, and the policy. */
+  if (prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED
+      && prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_EGRESS)
     return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                   "lifetime=detached: this backend cannot be connected to again yet; use lifetime=host");
+                   "lifetime=detached with network=egress: the proxy lives in the host process, which the sandbox "
+                   "outlives; use network=none or lifetime=host");
   if (prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_CUSTOM)
     return refuse (error, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "network=custom: there are only none and egress here");
   if (options->isolation == PRISM_NATIVE_ISOLATION_CONFINED && options->unix_sockets == PRISM_NATIVE_UNIX_SOCKETS_ALLOW)
@@ -248,6 +251,7 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
     .egress = choose_egress (spec),
     .unix_sockets = options->unix_sockets,
     .framed = options->framed,
+    .detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED,
     .off_switches = options->off_switches,
     .hostname = "prism",
     .tmp_bytes = prism_limits_get (limits, "tmp-bytes"),

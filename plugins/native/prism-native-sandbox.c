@@ -6,14 +6,24 @@
 #include <gio/gunixconnection.h>
 
 #include "prism-native-capabilities.h"
+#include "prism-native-deposit.h"
 #include "prism-native-reap.h"
+
+#define REFERENCE "native:"
+/* How long a lost result waits for the keeper's word on why. */
+#define EXPLAIN_US (3 * G_USEC_PER_SEC)
 
 struct _PrismNativeSandbox
 {
   PrismAgentSandbox parent_instance;
   PrismNativeLauncher *launcher;
-  GMutex lock; /* for memory_kills */
+  char *freezer;    /* folder of the group that holds it still; NULL = none can */
+  GMutex use;       /* for the launcher */
+  GMutex lock;      /* for what follows */
+  GCond terminated; /* over was set */
   gint64 memory_kills;
+  gboolean over, out_of_memory;
+  char *end; /* how the agent ended */
 };
 
 G_DEFINE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM_TYPE_AGENT_SANDBOX)
@@ -32,6 +42,26 @@ remove_leftovers (void)
     }
 }
 
+/* What the kernel killed is counted before its groups are removed. */
+static gboolean
+end_launcher (PrismNativeSandbox *self, gint64 deadline, GError **error)
+{
+  gboolean ended;
+  gint64 kills;
+
+  g_mutex_lock (&self->use);
+  kills = prism_native_launcher_count_memory_kills (self->launcher);
+  ended = prism_native_launcher_end (self->launcher, deadline, error);
+  g_mutex_lock (&self->lock);
+  self->over = TRUE;
+  self->out_of_memory = kills > self->memory_kills;
+  self->end = prism_native_launcher_dup_end (self->launcher);
+  g_cond_broadcast (&self->terminated);
+  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (&self->use);
+  return ended;
+}
+
 static void
 prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *operation)
 {
@@ -39,11 +69,111 @@ prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *
   g_autoptr (GError) error = NULL;
 
   remove_leftovers ();
-  if (self->launcher == NULL
-      || prism_native_launcher_end (self->launcher, prism_operation_get_deadline (PRISM_OPERATION (operation)), &error))
+  if (self->launcher == NULL || end_launcher (self, prism_operation_get_deadline (PRISM_OPERATION (operation)), &error))
     prism_control_operation_complete (operation);
   else
     prism_operation_fail (PRISM_OPERATION (operation), error);
+}
+
+/* The agent hung up; whoever noticed ends the sandbox, and hears from the keeper how the
+ * agent ended. */
+static char *
+prism_native_sandbox_explain_loss (PrismAgentSandbox *base)
+{
+  PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (base);
+  gint64 until = g_get_monotonic_time () + EXPLAIN_US;
+  char *text;
+
+  g_mutex_lock (&self->lock);
+  while (!self->over && g_cond_wait_until (&self->terminated, &self->lock, until))
+    ;
+  if (self->end != NULL && self->out_of_memory)
+    text = g_strconcat (self->end, ", out of memory: the limit is memory-bytes", NULL);
+  else
+    text = g_strdup (self->end);
+  g_mutex_unlock (&self->lock);
+  return text;
+}
+
+/* --- holding it still --------------------------------------------------------- */
+
+static void
+hold (PrismNativeSandbox *self, PrismControlOperation *operation, const char *folder)
+{
+  PrismOperation *base = PRISM_OPERATION (operation);
+  g_autoptr (GError) error = NULL;
+  gboolean done;
+
+  g_mutex_lock (&self->use);
+  done = prism_native_launcher_freeze (self->launcher, folder, prism_operation_get_deadline (base),
+                                       prism_operation_get_cancellable (base), &error);
+  g_mutex_unlock (&self->use);
+  if (done)
+    prism_control_operation_complete (operation);
+  else
+    prism_operation_fail (base, error);
+}
+
+typedef struct
+{
+  PrismNativeSandbox *self;
+  PrismControlOperation *operation;
+  gboolean still;
+} Hold;
+
+static void
+hold_free (gpointer data)
+{
+  Hold *job = data;
+  g_object_unref (job->operation);
+  g_object_unref (job->self);
+  g_free (job);
+}
+
+static void
+hold_there (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Hold *job = data;
+
+  hold (job->self, job->operation, job->still ? job->self->freezer : NULL);
+  g_task_return_boolean (task, TRUE);
+}
+
+static void
+hold_or_let_go (PrismNativeSandbox *self, PrismControlOperation *operation, gboolean still)
+{
+  if (self->freezer == NULL)
+    {
+      g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (PRISM_SANDBOX (self));
+      const char *why = prism_capabilities_get_evidence (capabilities, "pause");
+      g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+                                              "no freezer can hold this sandbox still: %s",
+                                              why != NULL ? why : "it was made without control groups");
+      prism_operation_fail (PRISM_OPERATION (operation), error);
+      return;
+    }
+  if (prism_operation_get_may_block (PRISM_OPERATION (operation)))
+    {
+      hold (self, operation, still ? self->freezer : NULL);
+      return;
+    }
+  g_autoptr (GTask) task = g_task_new (self, NULL, NULL, NULL);
+  Hold *job = g_new (Hold, 1);
+  *job = (Hold){ g_object_ref (self), g_object_ref (operation), still };
+  g_task_set_task_data (task, job, hold_free);
+  g_task_run_in_thread (task, hold_there);
+}
+
+static void
+prism_native_sandbox_pause (PrismAgentSandbox *base, PrismControlOperation *operation)
+{
+  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, TRUE);
+}
+
+static void
+prism_native_sandbox_resume (PrismAgentSandbox *base, PrismControlOperation *operation)
+{
+  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, FALSE);
 }
 
 /* Which of two commands that were killed at once it was cannot be told: either is
@@ -68,6 +198,10 @@ prism_native_sandbox_finalize (GObject *object)
 
   g_clear_pointer (&self->launcher, prism_native_launcher_free);
   g_mutex_clear (&self->lock);
+  g_mutex_clear (&self->use);
+  g_cond_clear (&self->terminated);
+  g_free (self->freezer);
+  g_free (self->end);
   G_OBJECT_CLASS (prism_native_sandbox_parent_class)->finalize (object);
 }
 
@@ -77,12 +211,17 @@ prism_native_sandbox_class_init (PrismNativeSandboxClass *klass)
   G_OBJECT_CLASS (klass)->finalize = prism_native_sandbox_finalize;
   PRISM_AGENT_SANDBOX_CLASS (klass)->terminate = prism_native_sandbox_terminate;
   PRISM_AGENT_SANDBOX_CLASS (klass)->find_limit = prism_native_sandbox_find_limit;
+  PRISM_AGENT_SANDBOX_CLASS (klass)->explain_loss = prism_native_sandbox_explain_loss;
+  PRISM_AGENT_SANDBOX_CLASS (klass)->pause = prism_native_sandbox_pause;
+  PRISM_AGENT_SANDBOX_CLASS (klass)->resume = prism_native_sandbox_resume;
 }
 
 static void
 prism_native_sandbox_init (PrismNativeSandbox *self)
 {
   g_mutex_init (&self->lock);
+  g_mutex_init (&self->use);
+  g_cond_init (&self->terminated);
 }
 
 static GIOStream *
@@ -134,18 +273,23 @@ check_required (PrismCapabilities *capabilities, PrismControls required, GError 
 
 /* The object owns the launcher from here on: whatever fails ends it. */
 static PrismNativeSandbox *
-new_sandbox (PrismSandboxSpec *spec, PrismNativeRequest *request, PrismNativeLauncher *launcher, GError **error)
+new_sandbox (const char *id, const PrismNativeDeposit *facts, PrismNativeLauncher *launcher, GError **error)
 {
   g_autoptr (PrismNativeLauncher) owned = launcher;
   g_autoptr (GIOStream) connection = take_connection (launcher, error);
-  g_autofree char *reference = g_strconcat ("native:", request->id, NULL);
+  g_autofree char *reference = g_strconcat (REFERENCE, id, NULL);
   PrismNativeSandbox *self;
 
   if (connection == NULL)
     return NULL;
-  self = g_object_new (PRISM_TYPE_NATIVE_SANDBOX, "spec", spec, "connection", connection, "framed",
-                       request->asked.framed, "harden", FALSE, "backend-name", "native", "id", request->id, "workspace",
-                       request->inside, "reference", reference, NULL);
+  self = g_object_new (PRISM_TYPE_NATIVE_SANDBOX, "spec", facts->spec, "connection", connection, "framed",
+                       facts->framed, "harden", FALSE, "backend-name", "native", "id", id, "workspace", facts->inside,
+                       "reference", reference, NULL);
+  for (guint i = 0; facts->groups != NULL && facts->groups[i] != NULL; i++)
+    prism_native_launcher_add_group (launcher, facts->groups[i]);
+  if (facts->freezer != NULL)
+    prism_native_launcher_add_group (launcher, facts->freezer);
+  self->freezer = g_strdup (facts->freezer);
   self->launcher = g_steal_pointer (&owned);
   return self;
 }
@@ -180,7 +324,7 @@ tell_launcher (PrismNativeLauncher *begun,
 
 /* The object is made while the launcher is at work. */
 static PrismNativeSandbox *
-make_sandbox (PrismSandboxSpec *spec,
+make_sandbox (const PrismNativeDeposit *facts,
               PrismNativeRequest *request,
               PrismNativeLauncher *begun,
               gboolean by_template,
@@ -189,15 +333,13 @@ make_sandbox (PrismSandboxSpec *spec,
               GError **error)
 {
   PrismNativeLauncher *launcher = tell_launcher (begun, &request->asked, by_template, deadline, cancellable, error);
-  g_autoptr (PrismNativeSandbox) self = launcher != NULL ? new_sandbox (spec, request, launcher, error) : NULL;
+  g_autoptr (PrismNativeSandbox) self = launcher != NULL ? new_sandbox (request->id, facts, launcher, error) : NULL;
 
   if (self == NULL)
     return NULL;
-  for (guint i = 0; i < request->limits.n_groups; i++)
-    prism_native_launcher_add_group (self->launcher, request->limits.groups[i].folder);
   if (prism_native_launcher_wait_ready (self->launcher, deadline, cancellable, error))
     return g_steal_pointer (&self);
-  prism_native_launcher_end (self->launcher, deadline + 10 * G_USEC_PER_SEC, NULL);
+  end_launcher (self, deadline + 10 * G_USEC_PER_SEC, NULL);
   return NULL;
 }
 
@@ -214,10 +356,24 @@ begin_first (PrismNativeLauncher **begun, GError **error)
   return *begun != NULL;
 }
 
+/* What is known before it is there: all but what it contains. */
+static void
+take_facts (PrismNativeDeposit *facts, PrismSandboxSpec *spec, const PrismNativeRequest *request)
+{
+  facts->spec = g_object_ref (spec);
+  facts->inside = g_strdup (request->inside);
+  facts->framed = request->asked.framed;
+  facts->freezer = g_strdup (request->limits.freezer);
+  facts->groups = g_new0 (char *, request->limits.n_groups + 1);
+  for (guint i = 0; i < request->limits.n_groups; i++)
+    facts->groups[i] = g_strdup (request->limits.groups[i].folder);
+}
+
 static PrismNativeSandbox *
 make_first_or_next (PrismSandboxSpec *spec,
                     const PrismNativeOptions *options,
                     PrismNativeRequest **request,
+                    PrismNativeDeposit *facts,
                     gint64 deadline,
                     GCancellable *cancellable,
                     GError **error)
@@ -229,11 +385,12 @@ make_first_or_next (PrismSandboxSpec *spec,
 
   if (!begin_first (&begun, error) || (*request = prism_native_request_new (spec, options, error)) == NULL)
     return NULL;
+  take_facts (facts, spec, *request);
   by_template = begun == NULL && prism_native_plan_can_use_template (&(*request)->asked);
-  self = make_sandbox (spec, *request, g_steal_pointer (&begun), by_template, deadline, cancellable, &failure);
+  self = make_sandbox (facts, *request, g_steal_pointer (&begun), by_template, deadline, cancellable, &failure);
   /* One that stays and has just ended says nothing; all else is the start's own failure. */
   if (self == NULL && by_template && g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
-    return make_sandbox (spec, *request, NULL, FALSE, deadline, cancellable, error);
+    return make_sandbox (facts, *request, NULL, FALSE, deadline, cancellable, error);
   if (failure != NULL)
     g_propagate_error (error, g_steal_pointer (&failure));
   return self;
@@ -252,6 +409,28 @@ find_proxy (PrismSandboxSpec *spec, PrismEgressProxy **proxy, GError **error)
   return *proxy != NULL;
 }
 
+/* From here on the keeper waits for a next host, and its sandbox for its wall time. */
+static gboolean
+detach (PrismNativeSandbox *self, const char *id, const PrismNativeDeposit *facts, gint64 deadline, GError **error)
+{
+  gint64 ms = prism_limits_get (prism_sandbox_spec_get_limits (facts->spec), "wall-time-ms");
+  PrismNativeWayIn way;
+  gboolean done;
+  int deposit;
+
+  if (!prism_native_way_in_make (&way, id, error))
+    return FALSE;
+  deposit = prism_native_deposit_write (facts, error);
+  done = deposit >= 0 && prism_native_launcher_deposit (self->launcher, &way, deposit, ms, deadline, error);
+  if (deposit >= 0)
+    close (deposit);
+  if (done)
+    prism_native_way_in_clear (&way);
+  else
+    prism_native_way_in_abandon (&way);
+  return done;
+}
+
 PrismSandbox *
 prism_native_sandbox_start (PrismSandboxSpec *spec,
                             const PrismNativeOptions *options,
@@ -260,25 +439,61 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
   gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
+  gboolean detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   g_autoptr (PrismNativeRequest) request = NULL;
-  g_autoptr (PrismCapabilities) capabilities = NULL;
   g_autoptr (PrismEgressProxy) proxy = NULL;
   g_autoptr (PrismNativeSandbox) self = NULL;
+  g_auto (PrismNativeDeposit) facts = { 0 };
 
   if (!find_proxy (spec, &proxy, error))
     return NULL;
-  self = make_first_or_next (spec, options, &request, deadline, cancellable, error);
+  self = make_first_or_next (spec, options, &request, &facts, deadline, cancellable, error);
   if (self == NULL)
     return NULL;
+  if (detached)
+    prism_native_launcher_disown (self->launcher);
   take_notes (self->launcher, request->limits.evidence);
-  capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (self->launcher),
-                                                request->limits.evidence);
-  prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self), capabilities);
-  if (!check_required (capabilities, prism_sandbox_spec_get_require (spec), error)
-      || !prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error))
+  facts.capabilities = prism_native_capabilities_new (&request->asked, prism_native_launcher_get_facts (self->launcher),
+                                                      request->limits.evidence);
+  prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self), facts.capabilities);
+  if (check_required (facts.capabilities, prism_sandbox_spec_get_require (spec), error)
+      && prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error)
+      && (!detached || detach (self, request->id, &facts, deadline, error)))
+    return PRISM_SANDBOX (g_steal_pointer (&self));
+  end_launcher (self, deadline + 10 * G_USEC_PER_SEC, NULL);
+  return NULL;
+}
+
+PrismSandbox *
+prism_native_sandbox_connect (const char *reference, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  const char *id = g_str_has_prefix (reference, REFERENCE) ? reference + strlen (REFERENCE) : "";
+  g_autoptr (PrismNativeLauncher) launcher = NULL;
+  g_autoptr (PrismNativeSandbox) self = NULL;
+  g_auto (PrismNativeDeposit) facts = { 0 };
+  gint64 left_ms = 0, wall_ms;
+  int keeper, deposit = -1;
+
+  if (!prism_native_is_id (id))
     {
-      prism_native_launcher_end (self->launcher, deadline + 10 * G_USEC_PER_SEC, NULL);
+      g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
+                           "native: that is no reference of a native sandbox");
       return NULL;
     }
+  keeper = prism_native_way_in_connect (id, error);
+  if (keeper < 0)
+    return NULL;
+  launcher = prism_native_launcher_connect (keeper, deadline, &left_ms, &deposit, cancellable, error);
+  if (launcher == NULL || !prism_native_deposit_read (&facts, deposit, error))
+    return NULL;
+  wall_ms = prism_limits_get (prism_sandbox_spec_get_limits (facts.spec), "wall-time-ms");
+  self = new_sandbox (id, &facts, g_steal_pointer (&launcher), error);
+  if (self == NULL)
+    return NULL;
+  prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self), facts.capabilities);
+  prism_agent_sandbox_set_age (PRISM_AGENT_SANDBOX (self), CLAMP (wall_ms - left_ms, 0, wall_ms));
+  /* Dropped, it goes on without this host. */
+  if (!prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self), cancellable, error))
+    return NULL;
   return PRISM_SANDBOX (g_steal_pointer (&self));
 }

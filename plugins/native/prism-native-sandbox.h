@@ -16,5 +16,8 @@ PrismSandbox *prism_native_sandbox_start (PrismSandboxSpec *spec,
                                           const PrismNativeOptions *options,
                                           GCancellable *cancellable,
                                           GError **error);
+/* One that is detached and has no host now. Blocking; what fails leaves it as it is. */
+PrismSandbox *
+prism_native_sandbox_connect (const char *reference, gint64 deadline, GCancellable *cancellable, GError **error);
 
 G_END_DECLS

@@ -216,6 +216,9 @@ send_exec (NativeClient *self, guint32 id, const char *const *argv, int out)
   prism_wire_put (&w, 0, 8);
   prism_wire_put_str (&w, "");
   g_assert_false (w.bad);
+  prism_wire_put (&w, 0, 8);
+  prism_wire_put (&w, 0, 4);
+  prism_wire_put_str (&w, "");
   send_frame (self, PRISM_WIRE_EXEC, id, payload, w.at - w.start, fds, 2);
 }
 

@@ -48,6 +48,9 @@ typedef struct
   const char *uuid;
   guint16 columns, rows;
   guint64 most_bytes;
+  guint64 timeout_ms;
+  guint32 grace_ms;
+  const char *tag;
 } Exec;
 
 typedef struct
@@ -396,6 +399,9 @@ agent_say_exec (Agent *agent, guint32 id, const char *const *argv, const Exec *e
   prism_wire_put (&w, e->rows, 2);
   prism_wire_put (&w, e->most_bytes, 8);
   prism_wire_put_str (&w, e->uuid != NULL ? e->uuid : "");
+  prism_wire_put (&w, e->timeout_ms, 8);
+  prism_wire_put (&w, e->grace_ms, 4);
+  prism_wire_put_str (&w, e->tag != NULL ? e->tag : "");
   g_assert_false (w.bad);
   agent_say (agent, PRISM_WIRE_EXEC, 0, id, w.start, w.at - w.start, fds, n_fds);
 }

@@ -368,6 +368,9 @@ list_processes (Agent *agent)
       guint64 begin = prism_wire_u64 (&r), end = prism_wire_u64 (&r);
       (void)prism_wire_u64 (&r);
       (void)prism_wire_u64 (&r);
+      const char *tag = prism_wire_str (&r, PRISM_WIRE_MAX_TAG);
+      g_assert_nonnull (tag);
+      g_string_append_printf (all, "%s%s", *tag != 0 ? " " : "", tag);
       g_string_append_printf (all, " %u %u %d %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT, state, how, code, begin, end);
       for (guint n = prism_wire_count (&r); n > 0; n--)
         g_string_append_printf (all, " %s", prism_wire_str (&r, 4096));
@@ -481,6 +484,53 @@ test_kept_log (void)
   host_end (&host);
 }
 
+/* Its time is over while nobody is there; a command line longer than PROCS tells has its
+ * tag. */
+static void
+test_kept_timeout (void)
+{
+  Host host;
+  const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .log_bytes = 10000, .wall_ms = 60000 };
+  const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP | PRISM_WIRE_EXEC_STARTED,
+                      .uuid = UUID,
+                      .timeout_ms = 300,
+                      .grace_ms = 50,
+                      .tag = "what-it-is" };
+  g_auto (Frame) frame = FRAME_INIT;
+  g_autofree char *script = g_strdup_printf ("trap '' TERM; echo begun; sleep 1000 #%8000d", 1);
+  host_start (&host, &setup);
+  agent_say_exec (&host.agent, 1, SH (script), &exec, NULL, 0);
+  agent_expect (&host.agent, 1, PRISM_WIRE_STARTED, &frame);
+  agent_expect (&host.agent, 1, PRISM_WIRE_OUT, &frame);
+  host_vanish (&host);
+  host_listen (&host);
+  host_accept (&host, &setup);
+  say_attach (&host.agent, 2, UUID, 6, 0, 0);
+  Exited exited = agent_expect_exited (&host.agent, 2);
+  g_assert_cmpuint (exited.flags, ==, PRISM_WIRE_EXITED_TIMED_OUT | PRISM_WIRE_EXITED_CANCELLED);
+  g_autofree char *processes = list_processes (&host.agent);
+  g_assert_cmpstr (processes, ==, UUID " what-it-is 2 2 9 0 6 sh -c\n");
+  host_end (&host);
+}
+
+/* Frozen time is no time: what it was told of does not end a command. */
+static void
+test_resumed (void)
+{
+  Host host;
+  const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .log_bytes = 10000, .wall_ms = 60000 };
+  const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP, .uuid = UUID, .timeout_ms = 500, .grace_ms = 50 };
+  WRITER (w);
+  host_start (&host, &setup);
+  prism_wire_put (&w, 3600 * 1000, 8);
+  agent_say_exec (&host.agent, 1, SH ("sleep 1; exit 4"), &exec, NULL, 0);
+  agent_say_writer (&host.agent, PRISM_WIRE_RESUMED, 0, &w);
+  Exited exited = agent_expect_exited (&host.agent, 1);
+  g_assert_cmpuint (exited.flags, ==, 0);
+  g_assert_cmpint (exited.code, ==, 4);
+  host_end (&host);
+}
+
 /* The wall time ends a detached sandbox by itself, with or without a host. */
 static void
 test_wall (void)
@@ -520,6 +570,8 @@ main (int argc, char **argv)
   g_test_add_func ("/agent/streams/terminal", test_framed_terminal);
   g_test_add_func ("/agent/streams/kept", test_kept);
   g_test_add_func ("/agent/streams/kept-log", test_kept_log);
+  g_test_add_func ("/agent/streams/kept-timeout", test_kept_timeout);
+  g_test_add_func ("/agent/streams/resumed", test_resumed);
   g_test_add_func ("/agent/streams/wall", test_wall);
   return g_test_run ();
 }
