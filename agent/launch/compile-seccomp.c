@@ -21,6 +21,7 @@
 #define MAX_VALUES   16
 #define MAX_TESTS    3
 #define MAX_REFUSALS 3
+#define MAX_VERDICTS 16
 #define X32_BIT      0x40000000u
 
 enum test_kind
@@ -50,7 +51,7 @@ struct refusal
 /* What becomes of a call: allowed, refused, or allowed where no refusal holds. */
 struct rule
 {
-  bool allow;
+  bool allow, late;
   int error;
   unsigned n_refusals, variant;
   struct refusal refusals[MAX_REFUSALS];
@@ -159,7 +160,7 @@ set_call (struct profile *profile, char *name, const struct rule *rule)
   old = &profile->calls[i].rule;
   if (i < profile->n_calls && old->variant == rule->variant)
     {
-      if (old->n_refusals == 0 || rule->n_refusals == 0 || old->n_refusals == MAX_REFUSALS)
+      if (old->n_refusals == 0 || rule->n_refusals == 0 || old->n_refusals == MAX_REFUSALS || old->late != rule->late)
         die ("this call has a rule already", name);
       old->refusals[old->n_refusals++] = rule->refusals[0];
       return;
@@ -206,9 +207,9 @@ parse_test (struct test *test, char **at)
 }
 
 static void
-parse_rule (struct profile *profile, char *at)
+parse_rule (struct profile *profile, bool late, char *at)
 {
-  struct rule rule = { .variant = variant };
+  struct rule rule = { .late = late, .variant = variant };
   struct refusal *refusal = &rule.refusals[0];
   const char *word;
 
@@ -239,15 +240,21 @@ parse_line (struct profile *profile, char *line)
 {
   const struct rule allow = { .allow = true, .variant = variant };
   char *at = line, *verb = strsep (&at, " ");
+  bool late = strcmp (verb, "late") == 0;
+
+  if (late)
+    verb = strsep (&at, " ");
 
   if (at == NULL)
-    die ("the line ends too early", verb);
+    die ("the line ends too early", line);
+  if (late && strcmp (verb, "refuse") != 0)
+    die ("only what is refused can be late", verb);
   if (strcmp (verb, "default") == 0)
     profile->fallback.error = (int)value_of (at);
   else if (strcmp (verb, "foreign") == 0)
     profile->foreign.error = (int)value_of (at);
   else if (strcmp (verb, "refuse") == 0)
-    parse_rule (profile, at);
+    parse_rule (profile, late, at);
   else if (strcmp (verb, "allow") == 0)
     {
       for (char *name; (name = strsep (&at, " ")) != NULL;)
@@ -260,119 +267,177 @@ parse_line (struct profile *profile, char *line)
 
 /* --- code ------------------------------------------------------------------ */
 
-static struct sock_filter code[MAX_CODE];
-static unsigned n_code;
+/* Jumps go to labels, which get their places as the code is put down; 0 is what
+ * follows. What is returned is there once, at the end, for all that jump to it: the
+ * kernel's time to take a filter in grows with its length. */
+struct instruction
+{
+  uint16_t op;
+  uint32_t k;
+  unsigned yes, no;
+};
 
-static void
-emit (uint16_t op, uint8_t jt, uint8_t jf, uint32_t k)
+static struct instruction code[MAX_CODE];
+static unsigned n_code, places[MAX_CODE], n_labels;
+static struct
+{
+  uint32_t value;
+  unsigned label;
+} verdicts[MAX_VERDICTS];
+static unsigned n_verdicts;
+
+static unsigned
+emit (uint16_t op, uint32_t k, unsigned yes, unsigned no)
 {
   if (n_code == MAX_CODE)
     die ("the filter is too long", "");
-  code[n_code++] = (struct sock_filter){ op, jt, jf, k };
+  code[n_code] = (struct instruction){ op, k, yes, no };
+  return n_code++;
 }
 
-static void
-emit_verdict (bool allow, int error)
-{
-  emit (BPF_RET | BPF_K, 0, 0, allow ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error);
-}
-
-static uint32_t
-word_of (unsigned argument, bool high)
-{
-  return (uint32_t)(offsetof (struct seccomp_data, args) + 8 * argument + (high ? 4 : 0));
-}
-
-/* Each test jumps over its refusal where it does not hold, to the next one or to
- * "allow": that is right behind, so every jump's length is known beforehand. */
 static unsigned
-length_of (const struct test *test)
+new_label (void)
 {
-  return test->kind == BITS ? 2 : test->kind == SET ? 4 : 1 + test->n_values;
+  if (++n_labels == MAX_CODE)
+    die ("the filter is too long", "");
+  return n_labels;
 }
 
 static void
-emit_test (const struct test *test, unsigned to_next)
+place (unsigned label)
 {
+  places[label] = n_code;
+}
+
+static unsigned
+verdict (bool allow, int error)
+{
+  uint32_t value = allow ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | (uint32_t)error;
+  unsigned i;
+
+  for (i = 0; i < n_verdicts && verdicts[i].value != value; i++)
+    ;
+  if (i == MAX_VERDICTS)
+    die ("too many verdicts", "");
+  if (i == n_verdicts)
+    {
+      verdicts[i].value = value;
+      verdicts[i].label = new_label ();
+      n_verdicts++;
+    }
+  return verdicts[i].label;
+}
+
+static void
+load_argument (unsigned argument, bool high)
+{
+  emit (BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof (struct seccomp_data, args) + 8 * argument + (high ? 4 : 0)), 0,
+        0);
+}
+
+static void
+emit_test (const struct test *test, unsigned yes, unsigned no)
+{
+  const uint16_t equals = BPF_JMP | BPF_JEQ | BPF_K;
   uint32_t bits = 0;
 
-  emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, word_of (test->argument, false));
+  load_argument (test->argument, false);
   switch (test->kind)
     {
     case BITS:
       for (unsigned i = 0; i < test->n_values; i++)
         bits |= test->values[i];
-      emit (BPF_JMP | BPF_JSET | BPF_K, 0, (uint8_t)to_next, bits);
+      emit (BPF_JMP | BPF_JSET | BPF_K, bits, yes, no);
       break;
     case SET:
-      emit (BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
-      emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, word_of (test->argument, true));
-      emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)to_next, 0, 0);
+      emit (equals, 0, 0, yes);
+      load_argument (test->argument, true);
+      emit (equals, 0, no, yes);
       break;
     case IS:
       for (unsigned i = 0; i < test->n_values; i++)
-        {
-          unsigned left = test->n_values - i - 1;
-          emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)left, left == 0 ? (uint8_t)to_next : 0, test->values[i]);
-        }
+        emit (equals, test->values[i], yes, i + 1 == test->n_values ? no : 0);
       break;
     case NOT:
       for (unsigned i = 0; i < test->n_values; i++)
-        emit (BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(to_next + test->n_values - i - 1), 0, test->values[i]);
+        emit (equals, test->values[i], no, i + 1 == test->n_values ? yes : 0);
       break;
     }
 }
 
+/* Where a refusal's tests do not all hold it is the next one's turn, then "allow". */
 static void
 emit_rule (const struct rule *rule)
 {
-  if (rule->n_refusals == 0)
-    {
-      emit_verdict (rule->allow, rule->error);
-      return;
-    }
   for (unsigned k = 0; k < rule->n_refusals; k++)
     {
       const struct refusal *refusal = &rule->refusals[k];
-      unsigned left = 0;
-      for (unsigned i = 0; i < refusal->n_tests; i++)
-        left += length_of (&refusal->tests[i]);
+      bool last = k + 1 == rule->n_refusals;
+      unsigned other = last ? verdict (true, 0) : new_label ();
       for (unsigned i = 0; i < refusal->n_tests; i++)
         {
-          left -= length_of (&refusal->tests[i]);
-          emit_test (&refusal->tests[i], left + 1);
+          bool decides = i + 1 == refusal->n_tests;
+          unsigned holds = decides ? verdict (false, refusal->error) : new_label ();
+          emit_test (&refusal->tests[i], holds, other);
+          if (!decides)
+            place (holds);
         }
-      emit_verdict (false, refusal->error);
+      if (!last)
+        place (other);
     }
-  emit_verdict (true, 0);
 }
 
-static void
+/* Returns where it begins. */
+static unsigned
 emit_tree (const struct range *ranges, unsigned n)
 {
-  unsigned middle = n / 2, jump, left;
+  unsigned start, jump, yes, no;
 
+  if (n == 1 && ranges[0].rule.n_refusals == 0)
+    return verdict (ranges[0].rule.allow, ranges[0].rule.error);
+  start = new_label ();
+  place (start);
   if (n == 1)
     {
       emit_rule (&ranges[0].rule);
-      return;
+      return start;
     }
-  jump = n_code;
-  emit (BPF_JMP | BPF_JGE | BPF_K, 0, 1, ranges[middle].start);
-  emit (BPF_JMP | BPF_JA, 0, 0, 0);
-  left = n_code;
-  emit_tree (ranges, middle);
-  if (n_code - left <= 255 - 1)
+  jump = emit (BPF_JMP | BPF_JGE | BPF_K, ranges[n / 2].start, 0, 0);
+  no = emit_tree (ranges, n / 2);
+  yes = emit_tree (ranges + n / 2, n - n / 2);
+  code[jump].yes = yes;
+  code[jump].no = no;
+  return start;
+}
+
+static void
+emit_verdicts (void)
+{
+  for (unsigned i = 0; i < n_verdicts; i++)
     {
-      /* Near enough for the conditional jump itself. */
-      memmove (&code[jump + 1], &code[left], (n_code - left) * sizeof *code);
-      n_code--;
-      code[jump].jt = (uint8_t)(n_code - jump - 1);
-      code[jump].jf = 0;
+      place (verdicts[i].label);
+      emit (BPF_RET | BPF_K, verdicts[i].value, 0, 0);
     }
-  else
-    code[jump + 1].k = n_code - left;
-  emit_tree (ranges + middle, n - middle);
+}
+
+static unsigned
+distance (unsigned from, unsigned label)
+{
+  unsigned n = label == 0 ? 0 : places[label] - from - 1;
+
+  if (n > 255)
+    die ("a jump is too long", "");
+  return n;
+}
+
+static void
+print_code (const char *name, FILE *out)
+{
+  fprintf (out, "static const struct sock_filter %s[] = {\n", name);
+  for (unsigned i = 0; i < n_code; i++)
+    fprintf (out, "  { 0x%02x, %u, %u, 0x%08x },\n", code[i].op, distance (i, code[i].yes), distance (i, code[i].no),
+             code[i].k);
+  fprintf (out, "};\n");
 }
 
 static int
@@ -397,10 +462,28 @@ add_range (struct range *ranges, unsigned n, uint32_t start, const struct rule *
   return n + 1;
 }
 
+/* The whole, or the two parts that are the whole together: one that the launcher can
+ * live with, and the late rules. What both allow is allowed. */
+enum part
+{
+  WHOLE,
+  EARLY,
+  LATE
+};
+
+static const struct rule *
+rule_in (const struct rule *rule, enum part part)
+{
+  static const struct rule allow = { .allow = true };
+
+  return part == WHOLE || rule->late == (part == LATE) ? rule : &allow;
+}
+
 static void
-compile (struct profile *profile, const char *name, FILE *out)
+compile (struct profile *profile, enum part part, const char *name, FILE *out)
 {
   static struct range ranges[2 * MAX_CALLS + 2];
+  const struct rule *fallback = rule_in (&profile->fallback, part), *foreign = rule_in (&profile->foreign, part);
   unsigned n = 0;
   uint32_t next = 0;
 
@@ -409,24 +492,27 @@ compile (struct profile *profile, const char *name, FILE *out)
     {
       const struct call *call = &profile->calls[i];
       if ((uint32_t)call->number > next)
-        n = add_range (ranges, n, next, &profile->fallback);
-      n = add_range (ranges, n, (uint32_t)call->number, &call->rule);
+        n = add_range (ranges, n, next, fallback);
+      n = add_range (ranges, n, (uint32_t)call->number, rule_in (&call->rule, part));
       next = (uint32_t)call->number + 1;
     }
-  n = add_range (ranges, n, next, &profile->fallback);
-  n = add_range (ranges, n, X32_BIT, &profile->foreign);
+  n = add_range (ranges, n, next, fallback);
+  n = add_range (ranges, n, X32_BIT, foreign);
 
-  n_code = 0;
-  emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof (struct seccomp_data, arch));
-  emit (BPF_JMP | BPF_JEQ | BPF_K, 1, 0, audit_arch);
-  emit_verdict (false, profile->foreign.error);
-  emit (BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof (struct seccomp_data, nr));
+  n_code = n_labels = n_verdicts = 0;
+  emit (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, arch), 0, 0);
+  emit (BPF_JMP | BPF_JEQ | BPF_K, audit_arch, 0, verdict (foreign->allow, foreign->error));
+  emit (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, nr), 0, 0);
   emit_tree (ranges, n);
+  emit_verdicts ();
+  print_code (name, out);
+}
 
-  fprintf (out, "static const struct sock_filter %s[] = {\n", name);
-  for (unsigned i = 0; i < n_code; i++)
-    fprintf (out, "  { 0x%02x, %u, %u, 0x%08x },\n", code[i].code, code[i].jt, code[i].jf, code[i].k);
-  fprintf (out, "};\n");
+static void
+compile_parts (struct profile *profile, FILE *out)
+{
+  compile (profile, EARLY, "launch_filter_early", out);
+  compile (profile, LATE, "launch_filter_late", out);
 }
 
 static void
@@ -478,13 +564,14 @@ main (int argc, char **argv)
         parse_line (&profile, line);
       else
         {
-          compile (&profile, name, out);
-          variant++;
+          compile (&profile, WHOLE, name, out);
+          if (variant++ == 0)
+            compile_parts (&profile, out);
           snprintf (name, sizeof name, "launch_filter_%.40s", line + 8);
           for (char *c = name; *c != 0; c++)
             *c = *c == '-' ? '_' : *c;
         }
     }
-  compile (&profile, name, out);
+  compile (&profile, WHOLE, name, out);
   return fclose (out) == 0 ? 0 : 1;
 }

@@ -94,21 +94,27 @@ launch_join_groups (void)
 static void
 set_limit (int resource, rlim_t most)
 {
-  struct rlimit limit;
+  struct rlimit limit = { 0 };
 
   if (getrlimit (resource, &limit) == 0 && limit.rlim_max < most)
     most = limit.rlim_max;
+  if (limit.rlim_cur == most && limit.rlim_max == most)
+    return;
   limit.rlim_cur = limit.rlim_max = most;
   if (setrlimit (resource, &limit) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "resource limit %d", resource);
 }
 
+void
+launch_limit_core (void)
+{
+  set_limit (RLIMIT_CORE, 1);
+}
+
 static void
 set_limits (void)
 {
-  /* One byte, not none: a core pattern that is a pipe to a program of the host is
-   * not held back by zero. */
-  set_limit (RLIMIT_CORE, 1);
+  launch_limit_core ();
   /* Counted within the new user namespace, so for this sandbox alone. */
   if (the_plan->processes > 0)
     set_limit (RLIMIT_NPROC, the_plan->processes);

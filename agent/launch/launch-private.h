@@ -180,6 +180,9 @@ void launch_pool_empty (void);
  * caller has set or has the capability to do without. */
 void launch_select_seccomp (bool without_unix_sockets);
 int launch_install_filter (void);
+/* By the launcher that stays: what is inherited is not loaded again. No failure: then
+ * each loads all of it. */
+void launch_install_early_filter (void);
 
 /* launch-landlock.c, the same */
 int launch_enter_scope (void);
@@ -199,4 +202,7 @@ _Noreturn void launch_serve (void);
 
 /* launch-init.c */
 void launch_join_groups (void);
+/* One byte, not none: a core pattern that is a pipe to a program of the host is not held
+ * back by zero. The filter, also an inherited one, does not let it be changed. */
+void launch_limit_core (void);
 _Noreturn void launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Loads the filter that was compiled from seccomp.profile at build time. Once for
- * each sandbox, before its first command; what is loaded cannot be taken back. */
+ * each sandbox, before its first command; what is loaded cannot be taken back.
+ *
+ * A launcher that stays loads nearly all of it into itself, and all that it starts
+ * inherits that: taking it in costs more than any other step of hardening. What is
+ * left for the sandbox are the rules that the launcher could not live with. */
 #include "launch-private.h"
 
 #include "agent.h"
@@ -14,7 +18,7 @@
 
 #include "launch-filter.h"
 
-static bool no_unix;
+static bool no_unix, early;
 
 void
 launch_select_seccomp (bool without_unix_sockets)
@@ -22,16 +26,30 @@ launch_select_seccomp (bool without_unix_sockets)
   no_unix = without_unix_sockets;
 }
 
+static int
+install (const struct sock_filter *filter, size_t size)
+{
+  /* The kernel's structure is not const; it does not write there. */
+  struct sock_fprog program = { (unsigned short)(size / sizeof *filter), (struct sock_filter *)filter };
+
+  return syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
 int
 launch_install_filter (void)
 {
-  struct sock_fprog program;
+  if (no_unix)
+    return install (launch_filter_no_unix, sizeof launch_filter_no_unix);
+  if (early)
+    return install (launch_filter_late, sizeof launch_filter_late);
+  return install (launch_filter, sizeof launch_filter);
+}
 
-  /* The kernel's structure is not const; it does not write there. */
-  program.len = no_unix ? sizeof launch_filter_no_unix / sizeof *launch_filter_no_unix
-                        : sizeof launch_filter / sizeof *launch_filter;
-  program.filter = (struct sock_filter *)(no_unix ? launch_filter_no_unix : launch_filter);
-  return syscall (SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+void
+launch_install_early_filter (void)
+{
+  early =
+      prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install (launch_filter_early, sizeof launch_filter_early) == 0;
 }
 
 int

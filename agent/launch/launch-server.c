@@ -360,6 +360,8 @@ launch_serve (void)
     _exit (1);
   launch_pool_init ();
   launch_probe_remember ();
+  launch_limit_core ();
+  launch_install_early_filter ();
   sigemptyset (&child);
   sigaddset (&child, SIGCHLD);
   sigprocmask (SIG_BLOCK, &child, &open_mask);

@@ -11,6 +11,9 @@
 #            or  argN is VALUE[|VALUE...]  equals one
 #            or  argN not VALUE[|VALUE...] equals none
 #            or  argN set                  is not 0 (a pointer, all of its bits)
+#   late refuse ...            left out of the first of two filters that are this one together,
+#                              which a launcher that stays has for all that it starts: what
+#                              it needs itself, the second forbids, loaded in each sandbox
 #   variant NAME               the lines after it change the lines before it, in a second filter
 #
 # NAME=NUMBER is for a call that is newer than the compiler's library. Arguments are
@@ -64,14 +67,15 @@ refuse EAFNOSUPPORT if arg0 not AF_UNIX|AF_INET|AF_INET6|AF_NETLINK : socket
 refuse EAFNOSUPPORT if arg0 not AF_UNIX : socketpair
 
 # What would open a socket, or a file with a set-id mode, past these rules.
-refuse ENOSYS io_uring_setup io_uring_enter io_uring_register openat2 clone3
+refuse ENOSYS io_uring_setup io_uring_enter io_uring_register clone3
+late refuse ENOSYS openat2
 
 # The machine has one quota of these, which nothing divides; databases fall back.
 refuse ENOSYS io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents
 
 # Namespaces of one's own give capabilities over much of the kernel.
-refuse EPERM if arg0 & CLONE_NAMESPACES : clone unshare
-refuse EPERM setns
+late refuse EPERM if arg0 & CLONE_NAMESPACES : clone unshare
+late refuse EPERM setns
 
 # Typing into the terminal that the caller uses, and drivers for serial lines.
 refuse EPERM if arg1 is TIOCSTI|TIOCLINUX|TIOCSETD : ioctl
@@ -103,11 +107,11 @@ refuse EPERM if arg0 not 0x0|0x8|0x20000|0x20008|0x40000|0xffffffff : personalit
 refuse EPERM keyctl add_key request_key
 
 # Everything that only an administrator of the machine needs.
-refuse EPERM mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick open_tree move_mount mount_setattr
-refuse EPERM statmount=457 listmount=458 open_tree_attr=467 swapon swapoff quotactl quotactl_fd
+late refuse EPERM mount umount2 pivot_root fsopen fsconfig fsmount open_tree move_mount mount_setattr sethostname
+refuse EPERM chroot fspick statmount=457 listmount=458 open_tree_attr=467 swapon swapoff quotactl quotactl_fd
 refuse EPERM bpf perf_event_open userfaultfd fanotify_init fanotify_mark open_by_handle_at name_to_handle_at
 refuse EPERM init_module finit_module delete_module kexec_load kexec_file_load reboot syslog acct vhangup
-refuse EPERM settimeofday clock_settime sethostname setdomainname iopl ioperm
+refuse EPERM settimeofday clock_settime setdomainname iopl ioperm
 refuse EPERM migrate_pages move_pages process_mrelease lookup_dcookie
 
 # Where any program may be behind a socket in the host's tree: no new sockets of
