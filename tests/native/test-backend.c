@@ -278,6 +278,58 @@ test_copy (Fixture *f, gconstpointer data)
   close_sandbox (sandbox);
 }
 
+#define LANES       4
+#define LANE_ROUNDS 6
+
+static gpointer
+run_lane (gpointer data)
+{
+  Fixture *f = data;
+  for (guint i = 0; i < LANE_ROUNDS; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = create (f);
+      g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
+      g_autofree char *output = run (sandbox, "echo lane");
+      g_assert_cmpstr (output, ==, "lane");
+      g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
+      if (i % 2 == 0)
+        close_sandbox (sandbox);
+    }
+  return NULL;
+}
+
+static void
+on_created (GObject *source, GAsyncResult *result, gpointer data)
+{
+  PrismSandbox **sandbox = data;
+  g_autoptr (GError) error = NULL;
+
+  *sandbox = prism_backend_create_sandbox_finish (PRISM_BACKEND (source), result, &error);
+  g_assert_no_error (error);
+}
+
+/* One backend for many threads, and for a main loop beside them. */
+static void
+test_threads (Fixture *f, gconstpointer data)
+{
+  GThread *threads[LANES];
+
+  for (guint i = 0; i < LANES; i++)
+    threads[i] = g_thread_new ("lane", run_lane, f);
+  for (guint i = 0; i < LANE_ROUNDS; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = NULL;
+      prism_backend_create_sandbox_async (f->backend, f->spec, NULL, on_created, &sandbox);
+      while (sandbox == NULL)
+        g_main_context_iteration (NULL, TRUE);
+      g_autofree char *output = run (sandbox, "echo loop");
+      g_assert_cmpstr (output, ==, "loop");
+      close_sandbox (sandbox);
+    }
+  for (guint i = 0; i < LANES; i++)
+    g_thread_join (threads[i]);
+}
+
 static void
 test_missing (Fixture *f, gconstpointer data)
 {
@@ -323,6 +375,7 @@ main (int argc, char **argv)
   add_test ("/native/backend/memory-is-named", test_memory_is_named);
   add_test ("/native/backend/unenforceable", test_unenforceable);
   add_test ("/native/backend/copy", test_copy);
+  add_test ("/native/backend/threads", test_threads);
   add_test ("/native/backend/missing", test_missing);
   add_test ("/native/backend/probe", test_probe);
   return g_test_run ();
