@@ -10,6 +10,7 @@
 #include "prism-cli-signals.h"
 #include "prism-cli-terminal.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 static gboolean
@@ -114,15 +115,14 @@ prism_cli_execute (PrismCliOptions *options)
 {
   PrismCliRun run = { 0 };
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  gboolean printed = TRUE;
-  int status;
+  int status, unwritten = 0;
 
   prism_cli_signals_start (cancellable);
   prism_cli_output_init (&run.output, cancellable);
   run_all (&run, options, cancellable);
 
-  if (options->json)
-    printed = prism_cli_run_print_json (&run, options);
+  if (options->json && !prism_cli_run_print_json (&run, options))
+    unwritten = errno;
   prism_cli_run_explain (&run, options);
   status = prism_cli_run_status (&run);
 
@@ -131,7 +131,7 @@ prism_cli_execute (PrismCliOptions *options)
   g_clear_pointer (&run.identity, prism_tree_identity_free);
   g_clear_pointer (&run.backend, g_free);
   g_clear_error (&run.error);
-  return printed ? status : PRISM_EXIT_FAILED;
+  return unwritten == 0 ? status : prism_cli_unwritten (unwritten);
 }
 
 /* What went wrong before there was anything to run. */
@@ -140,10 +140,10 @@ prism_cli_fail (const PrismCliOptions *options, const GError *error)
 {
   PrismCliRun run = { .error = (GError *)error, .output = { .failed_fd = -1 } };
 
-  if (options->json)
-    prism_cli_run_print_json (&run, options);
-  else
+  if (!options->json)
     prism_cli_error (error);
+  else if (!prism_cli_run_print_json (&run, options))
+    return prism_cli_unwritten (errno);
 
   return PRISM_EXIT_FAILED;
 }

@@ -203,14 +203,6 @@ prism_cli_options_backend (const PrismCliOptions *self, GError **error)
                                  (const char *const *)self->settings, error);
 }
 
-static char *
-absolute (const char *path)
-{
-  g_autoptr (GFile) file = prism_cli_file (path);
-
-  return g_file_get_path (file);
-}
-
 /* PATH or PATH:DEST; a colon in PATH is written \: */
 static gboolean
 add_mounts (PrismSandboxSpec *spec, const char *option, char **texts, gboolean writable, GError **error)
@@ -231,8 +223,10 @@ add_mounts (PrismSandboxSpec *spec, const char *option, char **texts, gboolean w
         return bad_value (error, _ ("%s %s: the place inside the sandbox has to be an absolute path"), option,
                           texts[i]);
 
-      full = absolute (path->str);
-      source = prism_cli_file (full);
+      full = prism_cli_path (path->str, error);
+      source = full != NULL ? prism_cli_file (full, error) : NULL;
+      if (source == NULL)
+        return FALSE;
       mount = prism_mount_new (source, *p == ':' ? p + 1 : full, writable);
       prism_sandbox_spec_add_mount (spec, mount);
     }
@@ -313,14 +307,18 @@ prism_cli_options_spec (const PrismCliOptions *self, GError **error)
 
   for (guint i = 0; self->hide != NULL && self->hide[i] != NULL; i++)
     {
-      g_autofree char *path = absolute (self->hide[i]);
+      g_autofree char *path = prism_cli_path (self->hide[i], error);
 
+      if (path == NULL)
+        return NULL;
       prism_sandbox_spec_add_hide (spec, path);
     }
   for (guint i = 0; self->protect != NULL && self->protect[i] != NULL; i++)
     {
-      g_autofree char *path = absolute (self->protect[i]);
+      g_autofree char *path = prism_cli_path (self->protect[i], error);
 
+      if (path == NULL)
+        return NULL;
       prism_sandbox_spec_add_protect (spec, path);
     }
   if (!add_mounts (spec, "--ro", self->read_only, FALSE, error)

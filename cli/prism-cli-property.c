@@ -86,7 +86,12 @@ parse_value (const char *text, GValue *value, gboolean *known, GError **error)
   if (type == G_TYPE_STRING)
     g_value_set_string (value, text);
   else if (type == G_TYPE_FILE)
-    g_value_take_object (value, prism_cli_file (text));
+    {
+      GFile *file = prism_cli_file (text, error);
+
+      g_value_take_object (value, file);
+      return file != NULL;
+    }
   else if (type == G_TYPE_STRV)
     g_value_take_boxed (value, g_strsplit (text, ",", -1));
   else if (type == G_TYPE_BOOLEAN)

@@ -75,12 +75,43 @@ list_homes (void)
   return homes;
 }
 
-/* Relative to the current folder. Never a URI, and without a look at GIO's
- * modules, which cost a twentieth of a run. */
-GFile *
-prism_cli_file (const char *path)
+/* Relative to the current folder. Not left to GIO: where that folder has been removed
+ * "." would be the root folder, and "-w ." hand that out. */
+char *
+prism_cli_path (const char *path, GError **error)
 {
-  return g_vfs_get_file_for_path (g_vfs_get_local (), path);
+  g_autofree char *copy = NULL;
+  char *here;
+
+  if (g_path_is_absolute (path))
+    return g_canonicalize_filename (path, "/");
+  if (path[0] == '\0')
+    {
+      g_set_error_literal (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, _ ("an empty path names no file or folder"));
+      return NULL;
+    }
+
+  here = getcwd (NULL, 0);
+  if (here == NULL)
+    {
+      g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (errno),
+                   _ ("“%s” is relative, and the current folder cannot be used: %s; name an absolute path"), path,
+                   g_strerror (errno));
+      return NULL;
+    }
+  copy = g_strdup (here);
+  free (here);
+
+  return g_canonicalize_filename (path, copy);
+}
+
+/* Never a URI, and without a look at GIO's modules, which cost a twentieth of a run. */
+GFile *
+prism_cli_file (const char *path, GError **error)
+{
+  g_autofree char *full = prism_cli_path (path, error);
+
+  return full != NULL ? g_vfs_get_file_for_path (g_vfs_get_local (), full) : NULL;
 }
 
 /* @named: what -w said, or NULL. */
@@ -92,7 +123,7 @@ prism_cli_workspace (const char *named, PrismWorkspaceMode mode, GError **error)
   const char *objection;
 
   if (named != NULL)
-    return prism_cli_file (named);
+    return prism_cli_file (named, error);
 
   path = real_path (".");
   if (path == NULL)
@@ -102,7 +133,7 @@ prism_cli_workspace (const char *named, PrismWorkspaceMode mode, GError **error)
       return NULL;
     }
   if (mode != PRISM_WORKSPACE_MODE_DIRECT)
-    return prism_cli_file (path);
+    return prism_cli_file (path, error);
 
   homes = list_homes ();
   objection = prism_cli_workspace_objection (path, (const char *const *)homes);
@@ -115,5 +146,5 @@ prism_cli_workspace (const char *named, PrismWorkspaceMode mode, GError **error)
       return NULL;
     }
 
-  return prism_cli_file (path);
+  return prism_cli_file (path, error);
 }

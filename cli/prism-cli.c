@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,6 +134,20 @@ prism_cli_error (const GError *error)
   print_message ("\033[1;31m", error->message);
   if (hint != NULL && strstr (error->message, hint) == NULL)
     prism_cli_hint (_ ("hint: %s"), hint);
+}
+
+int
+prism_cli_unwritten (int number)
+{
+  /* Who reads us has gone: as the kernel's own SIGPIPE would have it. */
+  if (number == EPIPE)
+    return PRISM_EXIT_SIGNAL + SIGPIPE;
+
+  if (number == 0)
+    prism_cli_message (_ ("the standard output could not be written"));
+  else
+    prism_cli_message (_ ("writing the standard output: %s"), g_strerror (number));
+  return PRISM_EXIT_FAILED;
 }
 
 /* @strict: options end at the first argument that is none, so that those of a

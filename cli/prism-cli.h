@@ -48,6 +48,10 @@ char *prism_cli_visible (const char *text);
 gboolean prism_cli_colours (int fd);
 const char *prism_cli_style (int fd, const char *code);
 
+/* Says that the standard output could not be written (@number: an errno, or 0); returns
+ * the exit status of that. */
+int prism_cli_unwritten (int number);
+
 void prism_cli_open_standard_fds (void);
 gboolean prism_cli_was_closed (int fd);
 

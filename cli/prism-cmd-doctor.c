@@ -4,6 +4,7 @@
 #include "prism-cli-json.h"
 #include "prism-cli.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 /* Exit statuses of this command alone; see prism(1). */
@@ -118,7 +119,7 @@ static int
 show (GListModel *reports, int status)
 {
   if (as_json)
-    return print_json (reports, status) ? status : DOCTOR_INTERNAL;
+    return print_json (reports, status) ? status : prism_cli_unwritten (errno);
 
   for (guint i = 0; i < g_list_model_get_n_items (reports); i++)
     {

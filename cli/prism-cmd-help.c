@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+static GOptionEntry entries[] = { G_OPTION_ENTRY_NULL };
+
 static void
 print_overview (void)
 {
@@ -23,21 +25,27 @@ prism_cmd_help (int argc, char **argv)
 {
   const PrismCliCommand *command;
   char *arguments[] = { NULL, (char *)"--help", NULL };
+  g_autoptr (GError) error = NULL;
 
-  if (argc < 2 || argv[1][0] == '-')
+  if (!prism_cli_parse (prism_cli_find_command ("help"), entries, FALSE, &argc, &argv, &error))
+    {
+      prism_cli_error (error);
+      return PRISM_EXIT_FAILED;
+    }
+  if (argc > 2)
+    {
+      prism_cli_message (_ ("help: one command, or none for all of them"));
+      return PRISM_EXIT_FAILED;
+    }
+  command = prism_cli_find_command (argc == 2 ? argv[1] : "help");
+  if (command != NULL && command->run == prism_cmd_help)
     {
       print_overview ();
       return 0;
     }
-
-  command = prism_cli_find_command (argv[1]);
-  if (command == NULL || command->run == prism_cmd_help)
+  /* What has no summary is for scripts. */
+  if (command == NULL || command->summary == NULL)
     {
-      if (command != NULL)
-        {
-          print_overview ();
-          return 0;
-        }
       prism_cli_message (_ ("there is no command “%s”; “prism help” lists what there is"), argv[1]);
       return PRISM_EXIT_FAILED;
     }

@@ -5,6 +5,7 @@
 #include "prism-cli-names.h"
 #include "prism-cli.h"
 
+#include <errno.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,7 +101,8 @@ try_rows (GPtrArray *rows)
   return trials;
 }
 
-static void
+/* Returns an exit status. */
+static int
 print_json (GPtrArray *rows)
 {
   g_autoptr (PrismJson) json = prism_json_new ();
@@ -133,7 +135,7 @@ print_json (GPtrArray *rows)
     }
   prism_json_end_array (json);
   prism_json_end_object (json);
-  prism_json_print (json, STDOUT_FILENO);
+  return prism_json_print (json, STDOUT_FILENO) ? 0 : prism_cli_unwritten (errno);
 }
 
 static const char *
@@ -278,6 +280,7 @@ prism_cmd_inspect (int argc, char **argv)
   g_autoptr (GPtrArray) trials = NULL;
   g_autoptr (GError) error = NULL;
   const char *only;
+  int status;
 
   if (!prism_cli_parse (prism_cli_find_command ("inspect"), entries, FALSE, &argc, &argv, &error))
     {
@@ -301,9 +304,9 @@ prism_cmd_inspect (int argc, char **argv)
   trials = try_rows (rows);
   if (only != NULL)
     ask_health (registry, rows);
-  if (as_json)
-    print_json (rows);
-  else if (rows->len == 0)
+  if (as_json && (status = print_json (rows)) != 0)
+    return status;
+  if (!as_json && rows->len == 0)
     print_folders ();
   for (guint i = 0; !as_json && i < rows->len; i++)
     print_row (rows->pdata[i]);

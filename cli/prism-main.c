@@ -3,9 +3,12 @@
  * short command is measured in single milliseconds. */
 #include "prism-cli-options.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const PrismCliCommand prism_cli_commands[] = {
   { "run", N_ ("-- COMMAND [ARG…]"), N_ ("Run one command in a fresh sandbox"), prism_cmd_run,
@@ -78,12 +81,24 @@ needs_locale (char **argv)
   return argv[1] == NULL || !g_str_equal (argv[1], "run") || is_translated () || may_ask_for_help (argv + 2);
 }
 
+/* What was printed and did not get there: on a full disk, or with no output at all.
+ * Also what GOption prints, which ends the program by itself. The reason may be lost:
+ * g_print() looks at none. */
+static void
+check_output (void)
+{
+  errno = 0;
+  if (fflush (stdout) != 0 || ferror (stdout))
+    _exit (prism_cli_unwritten (errno));
+}
+
 int
 main (int argc, char **argv)
 {
   const PrismCliCommand *command;
 
   prism_cli_open_standard_fds ();
+  atexit (check_output);
   if (argc < 1 || needs_locale (argv))
     set_up_translation ();
 
@@ -93,14 +108,22 @@ main (int argc, char **argv)
       return PRISM_EXIT_FAILED;
     }
   if (g_str_equal (argv[1], "--version") || g_str_equal (argv[1], "-V"))
-    return prism_cmd_version (argc - 1, argv + 1);
+    {
+      argv[1] = (char *)"version";
+      return prism_cmd_version (argc - 1, argv + 1);
+    }
   if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h") || g_str_equal (argv[1], "-?"))
-    return prism_cmd_help (1, argv);
+    {
+      argv[1] = (char *)"help";
+      return prism_cmd_help (argc - 1, argv + 1);
+    }
 
   command = prism_cli_find_command (argv[1]);
   if (command == NULL)
     {
-      if (argv[1][0] == '-')
+      if (argv[1][0] == '\0')
+        prism_cli_message (_ ("there is no command; “prism help” lists what there is"));
+      else if (argv[1][0] == '-')
         prism_cli_message (_ ("there is no option “%s” before a command; “prism help” lists the commands"), argv[1]);
       else
         prism_cli_message (_ ("there is no command “%s”; “prism help” lists what there is; to run it in a sandbox: "

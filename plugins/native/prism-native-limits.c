@@ -8,6 +8,9 @@
 
 /* The agent and the shim of a first command are not the caller's processes. */
 #define OWN_PROCESSES 2
+/* The agent's memory is within the limit. It starts with 3 MiB under RLIMIT_DATA, and
+ * with half of one in a control group, where pages are counted as they are used. */
+#define LEAST_MEMORY (4 * 1024 * 1024)
 
 static PrismNativeGroup *
 get_group (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismNativeController controller, const char *id)
@@ -74,6 +77,21 @@ decide_memory (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismLi
       add_setting (self, group, "memory.memsw.limit_in_bytes", TRUE, value);
       say (self, "memory-bytes", "cgroup v1 memory.limit_in_bytes");
     }
+}
+
+/* Too little to start with would look like an agent that dies. */
+static gboolean
+check_memory (PrismLimits *limits, GError **error)
+{
+  gint64 bytes = prism_limits_get (limits, "memory-bytes");
+
+  if (bytes >= LEAST_MEMORY)
+    return TRUE;
+  g_set_error (error, PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_RANGE,
+               "native: out of range: memory-bytes = %" G_GINT64_FORMAT
+               " (allowed here: %d or more, since the sandbox's own agent is within the limit)",
+               bytes, LEAST_MEMORY);
+  return FALSE;
 }
 
 static void
@@ -174,6 +192,8 @@ prism_native_limits_decide (PrismNativeLimits *self,
   g_autoptr (GString) offenders = g_string_new (NULL);
 
   memset (self, 0, sizeof *self);
+  if (!check_memory (limits, error))
+    return FALSE;
   self->texts = g_string_chunk_new (512);
   self->evidence = g_string_sized_new (1024);
   decide_memory (self, cgroup, limits, id);

@@ -96,7 +96,9 @@ class Status(base.Case):
                 (['run', '--ro', '/no/such/path', '--', 'true'], '/no/such/path'),
                 (['run', '-w', '/no/such/folder', '--', 'true'], '/no/such/folder'),
                 (['run', '--', ''], ''), (['shell', 'extra'], 'no command'),
-                (['nonsense'], 'nonsense'), ([], 'no command'), (['--nonsense'], '--nonsense'),
+                (['nonsense'], 'nonsense'), ([], 'no command'), ([''], 'no command'), (['--nonsense'], '--nonsense'),
+                (['version', 'extra'], 'no argument'), (['--version', 'extra'], 'no argument'), (['version', '--nonsense'], '--nonsense'),
+                (['help', 'run', 'extra'], 'one command'), (['help', 'nonsense'], 'nonsense'), (['help', 'complete'], 'complete'),
                 (['doctor', '--nonsense'], '--nonsense'), (['inspect', 'nosuch'], 'nosuch')):
             with self.subTest(' '.join(arguments)):
                 done = self.run_prism(*arguments)
@@ -124,7 +126,7 @@ class Status(base.Case):
         self.assertEqual((done.returncode, done.stderr), (0, b''))
         for command in ('run', 'shell', 'doctor', 'inspect', 'version', 'help'):
             self.assertIn(command.encode(), done.stdout)
-            if command not in ('version', 'help'):
+            if command != 'help':
                 about = self.run_prism(command, '--help')
                 self.assertEqual((about.returncode, about.stderr), (0, b''))
                 self.assertIn(b'--help', about.stdout)
@@ -181,6 +183,23 @@ class Streams(base.Case):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (5, b'', b''))
         done = shell('"$0" run -- echo hello >/dev/full')
         self.assertEqual((done.returncode, b'No space left' in done.stderr), (125, True), done)
+
+    def test_unwritten(self):
+        """what prism itself prints and cannot is a failure with a reason, not a success"""
+        for words in ('version', 'help', 'run --help', 'help run', 'doctor', 'doctor --json', 'inspect', 'inspect --json', 'complete r',
+                      'run --json -- true', 'run --json --nonsense'):
+            for redirection in ('>/dev/full', '>&-'):
+                with self.subTest(words + redirection):
+                    done = subprocess.run(['sh', '-c', f'"$0" {words} {redirection}', PRISM], cwd=self.folder, capture_output=True,
+                                          timeout=base.DEADLINE, stdin=subprocess.DEVNULL)
+                    self.assertEqual((done.returncode, b'standard output' in done.stderr), (125, True), done)
+        # With nobody to read it, without a word.
+        ends = os.pipe()
+        os.close(ends[0])
+        done = subprocess.run([PRISM, 'run', '--json', '--', 'true'], cwd=self.folder, stdout=ends[1], stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, timeout=base.DEADLINE)
+        os.close(ends[1])
+        self.assertEqual((done.returncode, done.stderr), (141, b''))
 
     def test_pipe_gone(self):
         """whoever reads the output has gone: the command is ended, 141, without a word"""
@@ -348,6 +367,19 @@ class Options(base.Case):
                 self.assertEqual((done.returncode, done.stdout), (125, b''), done)
                 self.assertEqual(done.stderr.count(b'\n'), done.stderr.count(b'prism: '), done)
 
+    def test_current_folder_gone(self):
+        """where the current folder was removed nothing relative is another one, least of all the root"""
+        for arguments in ([], ['-w', '.'], ['--workspace-mode', 'copy', '-w', '.'], ['-w', 'x'], ['--set', 'isolation=network-only', '-w', '.'],
+                          ['-w', self.folder, '--ro', 'x'], ['-w', self.folder, '--rw', '.'], ['-w', self.folder, '--hide', 'x'],
+                          ['-w', self.folder, '--protect', 'x']):
+            with self.subTest(' '.join(arguments)):
+                done = subprocess.run(['sh', '-c', 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', 'sh', PRISM, 'run', *arguments,
+                                       '--', 'true'], cwd=self.folder, capture_output=True, timeout=base.DEADLINE, stdin=subprocess.DEVNULL)
+                self.assertEqual((done.returncode, b'current folder' in done.stderr), (125, True), done)
+        done = subprocess.run(['sh', '-c', 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', 'sh', PRISM, 'run', '-w', self.folder,
+                               '--', 'pwd'], cwd=self.folder, capture_output=True, timeout=base.DEADLINE, stdin=subprocess.DEVNULL)
+        self.assertEqual((done.returncode, done.stdout), (0, b'/workspace\n'), done)
+
     def test_mounts(self):
         """--ro and --rw show host paths, --hide and --protect take away; the most specific wins"""
         for name in ('a', 'b', 'c', 'work'):
@@ -388,6 +420,13 @@ class Options(base.Case):
         self.assertEqual(done.stdout, b'64\n', done)
         done = self.run_prism('run', '--limit', 'wall-time-ms=500', '--', 'sleep', '1000')
         self.assertEqual((done.returncode, b'wall-time-ms' in done.stderr), (124, True), done)
+
+    def test_least_memory(self):
+        """a memory limit that the agent itself cannot start in is refused with the one that it can"""
+        done = self.run_prism('run', '--limit', 'memory-bytes=1', '--', 'true')
+        self.assertEqual((done.returncode, b'memory-bytes = 1 (allowed here: 4194304' in done.stderr), (125, True), done)
+        done = self.run_prism('run', '--limit', 'memory-bytes=4M', '--', 'true')
+        self.assertEqual(done.returncode, 0, done)
 
     def test_require(self):
         """--require starts only with what is real, and refuses by name"""

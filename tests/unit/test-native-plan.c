@@ -272,12 +272,12 @@ test_limits (void)
   g_auto (PrismNativeLimits) decided = { 0 };
   g_autofree char *text = NULL;
 
-  g_assert_true (prism_limits_set (limits, "memory-bytes", 1000, NULL));
+  g_assert_true (prism_limits_set (limits, "memory-bytes", 8000000, NULL));
   g_assert_true (prism_limits_set (limits, "max-pids", 10, NULL));
   g_assert_true (prism_native_limits_decide (&decided, limits, &v1, 8, "id", &error));
   text = describe_groups (&decided);
   g_assert_cmpstr (text, ==,
-                   "/c/memory/x/prism-id tasks: memory.limit_in_bytes=1000 memory.memsw.limit_in_bytes=1000\n"
+                   "/c/memory/x/prism-id tasks: memory.limit_in_bytes=8000000 memory.memsw.limit_in_bytes=8000000\n"
                    "/c/pids/prism-id tasks: pids.max=12\n"
                    "/c/cpu/prism-id tasks: cpu.cfs_period_us=100000 cpu.cfs_quota_us=200000\n");
   g_free (text);
@@ -285,17 +285,22 @@ test_limits (void)
   g_assert_true (prism_native_limits_decide (&decided, limits, &v2, 8, "id", &error));
   text = describe_groups (&decided);
   g_assert_cmpstr (text, ==,
-                   "/c/u/prism-id cgroup.procs: memory.max=1000 memory.swap.max=0 pids.max=12 "
+                   "/c/u/prism-id cgroup.procs: memory.max=8000000 memory.swap.max=0 pids.max=12 "
                    "cpu.max=200000 100000\n");
   prism_native_limits_clear (&decided);
   g_assert_true (prism_native_limits_decide (&decided, limits, &none, 8, "id", &error));
   g_assert_cmpuint (decided.n_groups, ==, 0);
   g_assert_cmpuint (decided.processes, ==, 12);
-  g_assert_cmpuint (decided.data_bytes, ==, 1000);
+  g_assert_cmpuint (decided.data_bytes, ==, 8000000);
   g_assert_true (prism_limits_set (limits, "cpu-millis", 500, NULL));
   prism_native_limits_clear (&decided);
   g_assert_false (prism_native_limits_decide (&decided, limits, &none, 8, "id", &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
+  g_clear_error (&error);
+  prism_native_limits_clear (&decided);
+  g_assert_true (prism_limits_set (limits, "memory-bytes", 4194303, NULL));
+  g_assert_false (prism_native_limits_decide (&decided, limits, &v1, 8, "id", &error));
+  g_assert_error (error, PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_RANGE);
 }
 
 static void
