@@ -683,6 +683,9 @@ prism_agent_sandbox_class_init (PrismAgentSandboxClass *klass)
   object_class->dispose = prism_agent_sandbox_dispose;
   object_class->finalize = prism_agent_sandbox_finalize;
   klass->terminate = no_terminate;
+  /* While the sandbox starts there is time for it; when its first command has ended
+   * somebody waits. */
+  g_type_class_unref (g_type_class_ref (PRISM_TYPE_RESULT));
 
   install_own_properties (object_class);
   override_once (object_class, PROP_ID, "id");
