@@ -70,6 +70,52 @@ policy_found (GObject *source, GAsyncResult *result, gpointer data)
   finish (question);
 }
 
+static void
+free_addresses (gpointer addresses)
+{
+  g_resolver_free_addresses (addresses);
+}
+
+static void
+look_up (GTask *task, gpointer resolver, gpointer host, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  GList *addresses = g_resolver_lookup_by_name (resolver, host, cancellable, &error);
+
+  if (error != NULL)
+    g_task_return_error (task, error);
+  else
+    g_task_return_pointer (task, addresses, free_addresses);
+}
+
+static void
+name_looked_up (GObject *source, GAsyncResult *result, gpointer data)
+{
+  PrismLocalQuestion *question = data;
+
+  question->addresses = g_task_propagate_pointer (G_TASK (result), &question->error);
+  if (question->addresses == NULL && question->error == NULL)
+    g_set_error_literal (&question->error, G_RESOLVER_ERROR, G_RESOLVER_ERROR_NOT_FOUND, "it has no address");
+  finish (question);
+}
+
+/* A resolver of somebody's own may know only the way that waits. */
+static void
+ask_name (PrismLocalQuestion *question, GResolver *resolver)
+{
+  g_autoptr (GTask) task = NULL;
+
+  if (G_RESOLVER_GET_CLASS (resolver)->lookup_by_name_async != NULL)
+    {
+      g_resolver_lookup_by_name_async (resolver, question->host, question->cancellable, name_found, question);
+      return;
+    }
+  task = g_task_new (resolver, question->cancellable, name_looked_up, question);
+  g_task_set_task_data (task, g_strdup (question->host), g_free);
+  g_task_set_return_on_cancel (task, TRUE);
+  g_task_run_in_thread (task, look_up);
+}
+
 static gboolean
 ask (gpointer data)
 {
@@ -82,7 +128,7 @@ ask (gpointer data)
   if (question->policy != NULL)
     prism_egress_policy_resolve_async (question->policy, question->cancellable, policy_found, question);
   else
-    g_resolver_lookup_by_name_async (resolver, question->host, question->cancellable, name_found, question);
+    ask_name (question, resolver);
   return G_SOURCE_REMOVE;
 }
 

@@ -517,6 +517,9 @@ prism_local_connection_read (PrismLocalConnection *self)
 
   if (length >= INPUT_MAX)
     return FALSE;
+  /* The bytes may move, and what was parsed points into them. */
+  if (prism_local_connection_engine (self)->parsed_for == self)
+    prism_local_connection_engine (self)->parsed_for = NULL;
   prism_local_buffer_reserve (&self->in, length == 0 ? INPUT_FIRST : MIN (MAX (length, 1024), INPUT_MAX - length + 1));
   n = prism_local_end_read (&self->client, self->in.bytes + self->in.end, self->in.size - self->in.end);
   if (n == PRISM_LOCAL_AGAIN)

@@ -70,7 +70,11 @@ split (const PrismHttpSlice *authority, char **host, guint *port, GError **error
 {
   g_autofree char *text = g_strndup (authority->text, authority->length);
 
-  return prism_egress_split_authority (text, host, port, error);
+  /* Said without repeating it: what stands before the @ may be a password. */
+  if (strchr (text, '@') == NULL)
+    return prism_egress_split_authority (text, host, port, error);
+  g_set_error_literal (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_POLICY, "a place has no user name");
+  return FALSE;
 }
 
 /* Host says the same place, or there are two places. */
