@@ -25,7 +25,8 @@
  * `prism-agent --launch many` is the launcher that stays, for a host that makes one
  * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is
  * one packet of at most PRISM_LAUNCH_MAX_REQUEST bytes,
- *   u32 size of a plan to make a template, that plan, a plan that uses one,
+ *   u32 size of a plan to make a template, that plan, a plan that uses one (size 0: the
+ *   same template as the request before),
  * with two descriptors, the agent's control end and the keeper's end. It starts a
  * keeper for each, which is as one that the host started itself; it ends by itself
  * when nothing was asked for a second, and its sandboxes live on without it.
@@ -112,7 +113,7 @@ enum prism_launch_kind
 #define PRISM_LAUNCH_INSIDE (1u << 8)     /* BIND: text is a path inside, shown a second time */
 #define PRISM_LAUNCH_STEP_FLAGS 0x000001ffu
 
-/* MESSAGES on the keeper's socket, each one packet of at most
+/* MESSAGES on the keeper's socket, one after another in packets of at most
  * PRISM_LAUNCH_MAX_MESSAGE bytes: u8 type, then
  *   NOTE    str key, str text        evidence: what was done, or not and why
  *   READY   u32 facts                the inner half is about to become the agent: what it

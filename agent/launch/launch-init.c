@@ -216,6 +216,16 @@ probe (void)
   return facts;
 }
 
+/* A segment of shared memory that no process holds would stay until the sandbox ends,
+ * and fill its memory for good. In a template this process has the machine's root's id
+ * still, if none of its capabilities, and only that id may set this. */
+static void
+forget_orphaned_segments (void)
+{
+  if (!launch_write_file (AT_FDCWD, "/proc/sys/kernel/shm_rmid_forced", "1"))
+    launch_note ("shared memory", "segments without a process stay until the sandbox ends: %s", strerror (errno));
+}
+
 void
 launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made)
 {
@@ -233,6 +243,9 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   the_plan = plan;
   keeper_socket = keeper;
   begun_ahead = made->feed >= 0;
+  launch_hold_notes ();
+  if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
+    forget_orphaned_segments ();
   launch_enter_ids (plan);
   die_with_keeper ();
   net.userns = -1;

@@ -258,8 +258,8 @@ open_namespace (const char *name)
   return fd;
 }
 
-/* A segment of shared memory that no process holds would stay until the sandbox ends,
- * and fill its memory for good. Only root's keeper may set this. */
+/* As forget_orphaned_segments() in launch-init.c, for an inner half that has its own id
+ * from the first: only root's keeper may. */
 static void
 forget_orphaned_segments (void)
 {
@@ -290,7 +290,8 @@ release_inner (int to, size_t order_size)
     close (fds[i]);
   if (order_size > 0)
     close (PRISM_LAUNCH_CONTROL_FD);
-  if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE)) == PRISM_LAUNCH_PRIVILEGED)
+  if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE))
+      == PRISM_LAUNCH_PRIVILEGED)
     forget_orphaned_segments ();
   /* Made while the inner half goes on; it waits for them before anything can run. */
   if (plan.n_groups > 0)

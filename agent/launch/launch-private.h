@@ -67,6 +67,7 @@ struct launch_ready_made
 
 /* launch-report.c: what the host hears. */
 void launch_note (const char *key, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+void launch_hold_notes (void);
 void launch_ready (uint32_t facts);
 void launch_ended (int status, uint32_t left);
 /* Tells the host and ends this half; the keeper undoes what it made first. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the host hears over the keeper's socket, from both halves. Each message is
- * one packet; a host that is gone is no error here. */
+/* What the host hears over the keeper's socket, from both halves. A packet is one
+ * message or several; a host that is gone is no error here. */
 #include "launch-private.h"
 
 #include <errno.h>
@@ -9,12 +9,48 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void
-send_message (struct prism_wire_writer *w)
+/* The inner half's notes wait for its last word: each packet wakes the host, and one
+ * that was begun ahead has nobody to tell yet. */
+static uint8_t held[PRISM_LAUNCH_MAX_MESSAGE];
+static size_t n_held;
+static bool holds;
+
+void
+launch_hold_notes (void)
 {
-  if (!w->bad)
-    while (send (PRISM_LAUNCH_KEEPER_FD, w->start, (size_t)(w->at - w->start), MSG_NOSIGNAL) < 0 && errno == EINTR)
-      ;
+  holds = true;
+}
+
+static void
+send_bytes (const uint8_t *bytes, size_t size)
+{
+  while (send (PRISM_LAUNCH_KEEPER_FD, bytes, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+    ;
+}
+
+static void
+send_message (const struct prism_wire_writer *w, bool last)
+{
+  size_t size = (size_t)(w->at - w->start);
+
+  if (w->bad)
+    return;
+  if (!holds)
+    {
+      send_bytes (w->start, size);
+      return;
+    }
+  if (size > sizeof held - n_held)
+    {
+      send_bytes (held, n_held);
+      n_held = 0;
+    }
+  memcpy (held + n_held, w->start, size);
+  n_held += size;
+  if (!last)
+    return;
+  send_bytes (held, n_held);
+  n_held = 0;
 }
 
 /* A text that does not fit is cut, not lost. */
@@ -38,7 +74,7 @@ launch_note (const char *key, const char *format, ...)
   va_start (arguments, format);
   put_text (&w, format, arguments);
   va_end (arguments);
-  send_message (&w);
+  send_message (&w, false);
 }
 
 void
@@ -48,7 +84,7 @@ launch_ready (uint32_t facts)
   struct prism_wire_writer w = prism_wire_write_to (bytes, sizeof bytes);
   prism_wire_put (&w, PRISM_LAUNCH_READY, 1);
   prism_wire_put (&w, facts, 4);
-  send_message (&w);
+  send_message (&w, true);
 }
 
 void
@@ -59,7 +95,7 @@ launch_ended (int status, uint32_t left)
   prism_wire_put (&w, PRISM_LAUNCH_ENDED, 1);
   prism_wire_put (&w, (uint32_t)status, 4);
   prism_wire_put (&w, left, 4);
-  send_message (&w);
+  send_message (&w, true);
 }
 
 void
@@ -75,6 +111,6 @@ launch_fail (enum prism_launch_stage stage, int error, const char *format, ...)
   va_start (arguments, format);
   put_text (&w, format, arguments);
   va_end (arguments);
-  send_message (&w);
+  send_message (&w, true);
   launch_abandon ();
 }

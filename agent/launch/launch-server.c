@@ -167,7 +167,6 @@ drop_template (void)
     close (lent[--n_lent].net);
   close_fd (&template.userns);
   close_fd (&template.mntns);
-  template_size = 0;
 }
 
 /* What the maker says goes to whoever asked, but for the template itself. */
@@ -189,33 +188,41 @@ listen_to_maker (int from, int asker)
           template.userns = launch_lift (fds[0]);
           template.mntns = launch_lift (fds[1]);
         }
-      else if (bytes[0] == PRISM_LAUNCH_FAILED)
+      else if (bytes[0] == PRISM_LAUNCH_FAILED || bytes[0] == PRISM_LAUNCH_NOTE)
         (void)!send (asker, bytes, (size_t)size, MSG_NOSIGNAL);
     }
 }
 
 static bool
-make_template (const uint8_t *plan, size_t size, int asker)
+make_template (int asker)
 {
   const struct launch_ready_made none = LAUNCH_NOTHING_MADE;
   int ends[2];
   pid_t pid;
 
-  drop_template ();
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
   ends[0] = launch_lift (ends[0]);
   ends[1] = launch_lift (ends[1]);
-  pid = fork_keeper (plan, size, -1, ends[1], &none);
+  pid = fork_keeper (template_plan, template_size, -1, ends[1], &none);
   close (ends[1]);
   if (pid > 0)
     listen_to_maker (ends[0], asker);
   close (ends[0]);
-  if (template.userns < 0 || template.mntns < 0)
-    return false;
-  memcpy (template_plan, plan, size);
-  template_size = size;
-  return true;
+  return template.userns >= 0 && template.mntns >= 0;
+}
+
+/* Nothing is sent for the one that was sent last. */
+static bool
+have_template (const uint8_t *plan, size_t size, int asker)
+{
+  if (size > 0 && (size != template_size || memcmp (template_plan, plan, size) != 0))
+    {
+      drop_template ();
+      memcpy (template_plan, plan, size);
+      template_size = size;
+    }
+  return template_size > 0 && (template.userns >= 0 || make_template (asker));
 }
 
 /* --- one ahead -------------------------------------------------------------------- */
@@ -298,8 +305,7 @@ handle (const struct request *request, const uint8_t *bytes)
   const uint8_t *use = bytes + request->template_size;
   struct launch_ready_made made;
 
-  if ((template_size != request->template_size || memcmp (template_plan, bytes, template_size) != 0)
-      && !make_template (bytes, request->template_size, request->keeper))
+  if (!have_template (bytes, request->template_size, request->keeper))
     return;
   if (launch_plan_parse (&plan, use, request->plan_size))
     {

@@ -223,7 +223,7 @@ take_note (PrismNativeLauncher *self, struct prism_wire_reader *r)
   const char *key = prism_wire_str (r, PRISM_LAUNCH_MAX_MESSAGE), *text = prism_wire_str (r, PRISM_LAUNCH_MAX_MESSAGE);
   PrismNativeNote *note;
 
-  if (!prism_wire_done (r) || self->notes->len == MAX_NOTES)
+  if (r->bad || self->notes->len == MAX_NOTES)
     return;
   note = g_new0 (PrismNativeNote, 1);
   note->key = g_strdup (key);
@@ -238,42 +238,51 @@ take_failure (PrismNativeLauncher *self, struct prism_wire_reader *r)
   int code = (int)prism_wire_u32 (r);
   const char *what = prism_wire_str (r, PRISM_LAUNCH_MAX_MESSAGE);
 
-  if (!prism_wire_done (r) || self->failure != NULL)
+  if (r->bad || self->failure != NULL)
     return;
   g_autofree char *text = g_utf8_make_valid (what, -1);
   self->failure = prism_native_failure_new (stage, code, text);
 }
 
-static void
-take_message (PrismNativeLauncher *self, const guint8 *bytes, gsize size)
+/* FALSE when what follows in the packet cannot be told. */
+static gboolean
+take_message (PrismNativeLauncher *self, struct prism_wire_reader *r)
 {
-  struct prism_wire_reader r = prism_wire_read_from (bytes, size);
-
-  switch (prism_wire_u8 (&r))
+  switch (prism_wire_u8 (r))
     {
     case PRISM_LAUNCH_NOTE:
-      take_note (self, &r);
+      take_note (self, r);
       break;
     case PRISM_LAUNCH_READY:
-      self->facts = prism_wire_u32 (&r);
-      self->ready = TRUE;
+      self->facts = prism_wire_u32 (r);
+      self->ready = !r->bad;
       break;
     case PRISM_LAUNCH_FAILED:
-      take_failure (self, &r);
+      take_failure (self, r);
       break;
     case PRISM_LAUNCH_ENDED:
-      self->status = (int)prism_wire_u32 (&r);
-      self->left = prism_wire_u32 (&r);
+      self->status = (int)prism_wire_u32 (r);
+      self->left = prism_wire_u32 (r);
       self->ended = TRUE;
       break;
     case PRISM_LAUNCH_ANSWER:
-      self->answer.to = prism_wire_u8 (&r);
-      self->answer.error = prism_wire_u32 (&r);
-      self->answer.value = prism_wire_u64 (&r);
+      self->answer.to = prism_wire_u8 (r);
+      self->answer.error = prism_wire_u32 (r);
+      self->answer.value = prism_wire_u64 (r);
       break;
     default:
-      break;
+      return FALSE;
     }
+  return !r->bad && !prism_wire_done (r);
+}
+
+static void
+take_packet (PrismNativeLauncher *self, const guint8 *bytes, gsize size)
+{
+  struct prism_wire_reader r = prism_wire_read_from (bytes, size);
+
+  while (take_message (self, &r))
+    ;
 }
 
 /* At most one descriptor comes beside a message. */
@@ -311,7 +320,7 @@ read_messages (PrismNativeLauncher *self)
     {
       ssize_t n = receive (self->keeper, bytes, sizeof bytes, &self->answer.fd);
       if (n > 0)
-        take_message (self, bytes, n);
+        take_packet (self, bytes, n);
       else if (n < 0 && errno == EINTR)
         continue;
       else
@@ -575,11 +584,12 @@ prism_native_launcher_add_group (PrismNativeLauncher *self, const char *folder)
 gint64
 prism_native_launcher_count_memory_kills (PrismNativeLauncher *self)
 {
-  gint64 kills = 0;
+  gint64 kills = -1;
 
-  for (guint i = 0; i < self->groups->len; i++)
-    kills += MAX (prism_native_cgroup_count_memory_kills (self->groups->pdata[i]), 0);
-  return kills;
+  /* One of them at most has memory's controller. */
+  for (guint i = 0; i < self->groups->len && kills < 0; i++)
+    kills = prism_native_cgroup_count_memory_kills (self->groups->pdata[i]);
+  return MAX (kills, 0);
 }
 
 void

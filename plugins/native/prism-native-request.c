@@ -238,6 +238,17 @@ check_options (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError
   return check_egress (spec, options, error);
 }
 
+/* The library reads a file for it each time. */
+static guint
+count_cpus (void)
+{
+  static gsize count;
+
+  if (g_once_init_enter (&count))
+    g_once_init_leave (&count, g_get_num_processors ());
+  return (guint)count;
+}
+
 static gboolean
 fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
 {
@@ -258,8 +269,7 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
     .workspace_bytes = prism_limits_get (limits, "workspace-bytes"),
   };
   if (!check_options (spec, options, error)
-      || !prism_native_limits_decide (&self->limits, limits, prism_native_cgroup_get (), g_get_num_processors (),
-                                      self->id, error)
+      || !prism_native_limits_decide (&self->limits, limits, prism_native_cgroup_get (), count_cpus (), self->id, error)
       || !take_workspace (self, spec, error) || !take_mounts (self, spec, error)
       || !take_hidden (self, prism_sandbox_spec_get_hide (spec), error)
       || !take_protected (self, prism_sandbox_spec_get_protect (spec), error))

@@ -19,10 +19,18 @@ typedef struct
 {
   int socket;
   pid_t pid, host;
+  GBytes *template; /* that it was told of last */
 } Server;
 
 static GMutex lock;
 static Server *current; /* of the lock; owned by its thread */
+
+static void
+server_free (Server *server)
+{
+  g_clear_pointer (&server->template, g_bytes_unref);
+  g_free (server);
+}
 
 static gpointer
 watch (gpointer data)
@@ -39,7 +47,7 @@ watch (gpointer data)
   close (server->socket);
   while (waitpid (server->pid, NULL, 0) < 0 && errno == EINTR)
     ;
-  g_free (server);
+  server_free (server);
   return NULL;
 }
 
@@ -79,7 +87,7 @@ start (const char *agent)
   close (server->socket);
   if (server->pid > 0)
     waitpid (server->pid, NULL, 0);
-  g_free (server);
+  server_free (server);
   return NULL;
 }
 
@@ -90,20 +98,22 @@ forget_parents_server (void)
   if (current == NULL || current->host == getpid ())
     return;
   close (current->socket);
-  g_free (current);
+  server_free (current);
   current = NULL;
 }
 
 static gboolean
-send_request (int socket, GBytes *template, GBytes *plan, const int ends[2])
+send_request (Server *server, GBytes *template, GBytes *plan, const int ends[2])
 {
+  gboolean known = server->template != NULL && g_bytes_equal (server->template, template);
   gsize template_size, plan_size;
   const void *template_bytes = g_bytes_get_data (template, &template_size);
   const void *plan_bytes = g_bytes_get_data (plan, &plan_size);
   guint8 head[4];
+  gsize told = known ? 0 : template_size;
   struct prism_wire_writer w = prism_wire_write_to (head, sizeof head);
   struct iovec parts[3] = { { head, sizeof head },
-                            { (void *)template_bytes, template_size },
+                            { (void *)template_bytes, told },
                             { (void *)plan_bytes, plan_size } };
   union
   {
@@ -117,14 +127,19 @@ send_request (int socket, GBytes *template, GBytes *plan, const int ends[2])
 
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
-  prism_wire_put (&w, template_size, 4);
+  prism_wire_put (&w, told, 4);
   control.header.cmsg_level = SOL_SOCKET;
   control.header.cmsg_type = SCM_RIGHTS;
   control.header.cmsg_len = CMSG_LEN (sizeof (int) * 2);
   memcpy (CMSG_DATA (&control.header), ends, sizeof (int) * 2);
   do
-    n = sendmsg (socket, &message, MSG_NOSIGNAL);
+    n = sendmsg (server->socket, &message, MSG_NOSIGNAL);
   while (n < 0 && errno == EINTR);
+  if (n > 0 && !known)
+    {
+      g_clear_pointer (&server->template, g_bytes_unref);
+      server->template = g_bytes_ref (template);
+    }
   return n > 0;
 }
 
@@ -137,7 +152,7 @@ prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, cons
   forget_parents_server ();
   if (current == NULL)
     current = start (agent);
-  asked = current != NULL && send_request (current->socket, template, plan, ends);
+  asked = current != NULL && send_request (current, template, plan, ends);
   g_mutex_unlock (&lock);
   if (!asked)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
