@@ -93,7 +93,7 @@ open_target (const struct launch_step *step)
   return fd;
 }
 
-/* Opens what a rule is about. A link has taken its place since the host looked:
+/* Opens what a rule or a mount is about. A link has taken its place since the host looked:
  * refused, as a link on the way is. */
 static int
 open_ruled (const char *target)
@@ -158,7 +158,7 @@ make_target (const char *target, bool folder)
 static int
 open_mount_point (const struct launch_step *step, bool folder)
 {
-  int fd = launch_openat2 (root, step->target, O_PATH | O_NOFOLLOW, 0);
+  int fd = open_ruled (step->target);
 
   if (fd < 0 && errno == ENOENT && (step->flags & PRISM_LAUNCH_PARENTS) != 0)
     fd = make_target (step->target, folder);

@@ -101,11 +101,24 @@ prism_plugin_manifest_check_abi (const char *abi, guint *major, guint *minor, GE
   return prism_plugin_abi_fits (*major, *minor, error);
 }
 
+/* What is there, but cannot be read, is not the same as what is not there. */
+static gboolean
+is_readable (const char *key, const GError *why_not, GError **error)
+{
+  if (why_not == NULL || g_error_matches (why_not, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_KEY_NOT_FOUND))
+    return TRUE;
+  g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST, "%s= cannot be read: %s", key, why_not->message);
+  return FALSE;
+}
+
 static char *
 get_value (GKeyFile *keyfile, const char *key, gboolean required, GError **error)
 {
-  g_autofree char *value = g_key_file_get_string (keyfile, GROUP, key, NULL);
+  g_autoptr (GError) why_not = NULL;
+  g_autofree char *value = g_key_file_get_string (keyfile, GROUP, key, &why_not);
 
+  if (!is_readable (key, why_not, error))
+    return NULL;
   if (value == NULL || value[0] == '\0')
     {
       if (!required)
@@ -134,8 +147,11 @@ static char **
 get_names (GKeyFile *keyfile, const char *key, GError **error)
 {
   gsize length = 0;
-  g_auto (GStrv) names = g_key_file_get_string_list (keyfile, GROUP, key, &length, NULL);
+  g_autoptr (GError) why_not = NULL;
+  g_auto (GStrv) names = g_key_file_get_string_list (keyfile, GROUP, key, &length, &why_not);
 
+  if (!is_readable (key, why_not, error))
+    return NULL;
   if (names == NULL)
     return g_new0 (char *, 1);
   if (length > MAX_NAMES)
@@ -205,6 +221,12 @@ prism_plugin_manifest_parse (const char *data, gsize length, GError **error)
     {
       g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST, "not a key file: %s",
                    local != NULL ? local->message : "it is empty or binary");
+      return NULL;
+    }
+  /* Nothing here needs one, and GLib's reader trips over two that are wrong. */
+  if (memchr (data, '\\', length) != NULL)
+    {
+      g_set_error_literal (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST, "it has an escape, a “\\”");
       return NULL;
     }
   if (!g_key_file_has_group (keyfile, GROUP))

@@ -10,9 +10,11 @@
 #include "prism-sandbox-error.h"
 
 #define MAX_PATH    4095
+#define MAX_NAME    255
 #define MAX_ENTRIES 4096 /* of any list: mounts, labels, hide, protect */
 
-/* Absolute, and says where it leads: no empty, "." or ".." component. */
+/* Absolute, and says where it leads: no empty, "." or ".." component, and none that no
+ * file can be called. */
 static gboolean
 is_plain_path (const char *path)
 {
@@ -21,7 +23,7 @@ is_plain_path (const char *path)
   for (const char *at = path; *at != '\0';)
     {
       gsize length = strcspn (at + 1, "/");
-      if (length == 0 && path[1] != '\0')
+      if ((length == 0 && path[1] != '\0') || length > MAX_NAME)
         return FALSE;
       if ((length == 1 && at[1] == '.') || (length == 2 && at[1] == '.' && at[2] == '.'))
         return FALSE;

@@ -377,6 +377,69 @@ test_leads_outside (Box *box)
   unlink (secret);
 }
 
+/* A folder beside the workspace whose name begins as the workspace's does is none of it. */
+static void
+test_beside (Box *box)
+{
+  g_autofree char *workspace = prism_sandbox_dup_workspace (box->sandbox),
+                  *outside = g_strconcat (box->folder, "-evil", NULL);
+  g_autofree char *secret = g_build_filename (outside, "secret", NULL), *name = g_path_get_basename (outside);
+  g_autofree char *inner = g_path_get_basename (workspace);
+  g_autofree char *absolute = g_strconcat (workspace, "-evil/secret", NULL), *host = g_strdup (secret);
+  g_autofree char *up = g_strconcat ("../", name, "/secret", NULL),
+                  *by_inner = g_strconcat ("../", inner, "-evil/secret", NULL);
+  g_autofree char *winding = g_strconcat ("d/../.././", name, "//secret", NULL);
+  const char *const paths[] = { absolute, host, up, by_inner, winding };
+
+  g_assert_cmpint (mkdir (outside, 0755), ==, 0);
+  g_assert_true (g_file_set_contents (secret, "host", -1, NULL));
+  g_assert_true (makes (box, "d", 0, 0));
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *got = get (box, paths[i], 0, -1, &error), *after = NULL;
+      g_autofree char *folder = g_path_get_dirname (paths[i]);
+      g_autoptr (GListModel) list = prism_sandbox_list_files (box->sandbox, folder, 0, NULL, NULL);
+      g_assert_null (got);
+      g_assert_nonnull (error);
+      g_assert_null (list);
+      put (box, paths[i], "overwritten", 0, PRISM_FILE_FLAGS_NONE, NULL);
+      removes (box, paths[i], 0);
+      renames (box, paths[i], "taken", PRISM_FILE_FLAGS_OVERWRITE, NULL);
+      g_assert_true (g_file_get_contents (secret, &after, NULL, NULL));
+      g_assert_cmpstr (after, ==, "host");
+    }
+  assert_no_file (box, "taken");
+  unlink (secret);
+  rmdir (outside);
+}
+
+/* What is done to a link is done to the link, wherever it leads. */
+static void
+test_links_themselves (Box *box)
+{
+  static const char *const targets[] = {
+    "/", "..", "/proc/self/root/etc", "/proc/self/cwd", "/dev/fd/0", "loop", "kept"
+  };
+  g_autoptr (GError) error = NULL;
+
+  must_put (box, "kept", "kept");
+  for (gsize i = 0; i < G_N_ELEMENTS (targets); i++)
+    {
+      g_autoptr (PrismFileEntry) entry = NULL;
+      g_assert_cmpint (symlink (targets[i], host_path (box, "loop")), ==, 0);
+      entry = prism_sandbox_stat_file (box->sandbox, "loop", NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (prism_file_entry_get_file_type (entry), ==, G_FILE_TYPE_SYMBOLIC_LINK);
+      g_assert_true (renames (box, "loop", "moved", 0, &error));
+      g_assert_no_error (error);
+      assert_no_file (box, "loop");
+      g_assert_true (removes (box, "moved", PRISM_FILE_FLAGS_RECURSIVE));
+      assert_no_file (box, "moved");
+    }
+  assert_content (box, "kept", "kept");
+}
+
 static void
 test_search (Box *box)
 {
@@ -436,5 +499,7 @@ add_file_tests (void)
   box_add ("/files/make-directory", test_make_directory);
   box_add ("/files/odd-names", test_odd_names);
   box_add ("/files/leads-outside", test_leads_outside);
+  box_add ("/files/beside", test_beside);
+  box_add ("/files/links-themselves", test_links_themselves);
   box_add ("/files/search", test_search);
 }

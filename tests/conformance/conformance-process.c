@@ -226,6 +226,37 @@ test_places (Box *box)
   three = start (box, command_shell ("true"));
 }
 
+/* One that waits for ever does not take the others with it, neither while it hangs nor
+ * when it is ended. */
+static void
+test_apart (Box *box)
+{
+  g_autoptr (PrismProcess) server =
+      start (box, command_shell ("echo up; while read line; do echo \"got $line\"; done; exit 5"));
+  g_autoptr (PrismProcess) stuck = start (box, command_shell ("trap '' TERM; echo up; while :; do sleep 1000; done"));
+  g_autoptr (PrismCommand) waits = command_shell ("cat <gate-of-nobody");
+  g_autoptr (PrismResult) made = box_sh (box, "mkfifo gate-of-nobody"), late = NULL, after = NULL, ended = NULL,
+                          last = NULL;
+  g_autoptr (GError) error = NULL;
+
+  expect (prism_process_get_stdout_stream (server), "up\n");
+  expect (prism_process_get_stdout_stream (stuck), "up\n");
+  prism_command_set_timeout_ms (waits, 200);
+  late = box_run (box, waits);
+  g_assert_cmpint (prism_result_get_outcome (late), ==, PRISM_OUTCOME_TIMED_OUT);
+  after = box_sh (box, "echo again");
+  assert_stdout (after, "again\n");
+  g_assert_true (prism_process_kill (stuck, NULL, &error));
+  g_assert_no_error (error);
+  ended = wait_for (stuck);
+  g_assert_cmpint (prism_result_get_exit_code (ended), !=, 0);
+  put (server, "a line\n");
+  expect (prism_process_get_stdout_stream (server), "got a line\n");
+  g_assert_true (g_output_stream_close (prism_process_get_stdin_stream (server), NULL, NULL));
+  last = wait_for (server);
+  assert_exited (last, 5);
+}
+
 /* The end of the sandbox is the end of its processes, and they are told. */
 static void
 test_close (Box *box)
@@ -376,6 +407,7 @@ add_process_tests (Lacks lacks)
   box_add ("/process/wait", test_wait);
   box_add ("/process/not-startable", test_not_startable);
   box_add_full ("/process/places", prepare_one, test_places);
+  box_add ("/process/apart", test_apart);
   box_add ("/process/close", test_close);
   box_add ("/process/release", test_release);
   box_add ("/process/attach", test_attach);

@@ -218,6 +218,74 @@ test_limits (Fixture *f, gconstpointer data)
   close_sandbox (sandbox);
 }
 
+static gboolean
+cancel_soon (gpointer cancellable)
+{
+  g_cancellable_cancel (cancellable);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_accepted (GObject *source, GAsyncResult *result, gpointer data)
+{
+  GAsyncResult **came = data;
+
+  *came = g_object_ref (result);
+}
+
+/* One that is full takes nothing of another's, though both have the same ids outside. */
+static void
+test_limits_apart (Fixture *f, gconstpointer data)
+{
+  static const char fill[] = "i=0; while [ $i -lt 40 ]; do (exec sleep 100 >/dev/null 2>&1 </dev/null) & i=$((i + 1)); "
+                             "done 2>/dev/null; echo full";
+  g_autoptr (GError) error = NULL;
+  g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "max-pids", 24, &error));
+  g_autoptr (PrismSandbox) full = create (f), other = create (f);
+  const char *const argv[] = { "sh", "-c", fill, NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (PrismResult) result = prism_sandbox_exec (full, command, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *output =
+      run (other, "n=0; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 100 >/dev/null 2>&1 & n=$((n + 1)); done; echo $n");
+  g_assert_cmpstr (output, ==, "10");
+  close_sandbox (other);
+  close_sandbox (full);
+}
+
+/* A command that dials in its first moment finds no network of the host's, ever. */
+static void
+test_network_first (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GSocketListener) listener = g_socket_listener_new ();
+  g_autoptr (GError) error = NULL;
+  guint16 port = g_socket_listener_add_any_inet_port (listener, NULL, &error);
+  g_autofree char *script = g_strdup_printf ("exec 3<>/dev/tcp/127.0.0.1/%u", port);
+  const char *const argv[] = { "bash", "-c", script, NULL };
+  g_autoptr (GCancellable) at_once = g_cancellable_new ();
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < 40; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = create (f);
+      g_autoptr (PrismCommand) command = prism_command_new (argv);
+      g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (prism_result_get_exit_code (result), !=, 0);
+      close_sandbox (sandbox);
+    }
+  /* Would be in the queue, if anybody had come through. */
+  g_timeout_add (1, cancel_soon, at_once);
+  GAsyncResult *came = NULL;
+  g_socket_listener_accept_async (listener, at_once, on_accepted, &came);
+  while (came == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_autoptr (GSocketConnection) connection = g_socket_listener_accept_finish (listener, came, NULL, NULL);
+  g_assert_null (connection);
+  g_object_unref (came);
+  g_socket_listener_close (listener);
+}
+
 static void
 test_memory_is_named (Fixture *f, gconstpointer data)
 {
@@ -372,6 +440,8 @@ main (int argc, char **argv)
   add_test ("/native/backend/netns-command", test_netns_command);
   add_test ("/native/backend/framed", test_framed);
   add_test ("/native/backend/limits", test_limits);
+  add_test ("/native/backend/limits-apart", test_limits_apart);
+  add_test ("/native/backend/network-first", test_network_first);
   add_test ("/native/backend/memory-is-named", test_memory_is_named);
   add_test ("/native/backend/unenforceable", test_unenforceable);
   add_test ("/native/backend/copy", test_copy);

@@ -2,9 +2,12 @@
 /* Which rule wins where two overlap, tried from inside and checked on the host: what
  * seems to be written is there, what is denied is EACCES, EROFS or not there. */
 #include <glib/gstdio.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "native-fixture.h"
@@ -203,6 +206,61 @@ test_nothing_made (NativeFixture *f, gconstpointer data)
   g_assert_false (g_file_test (made, G_FILE_TEST_EXISTS));
 }
 
+/* Where a mount would go, the workspace has a link to somewhere else: nothing is
+ * mounted where it leads. */
+static void
+test_linked_targets (NativeFixture *f, gconstpointer data)
+{
+  static const char *const leads_to[] = { "/proc/sys/kernel", "/etc", "/dev", "/", "/proc", "..", "nowhere" };
+  static const char *const targets[] = { "/workspace/link", "/workspace/link/below" };
+  g_autofree char *source = g_build_filename (f->folder, "source", NULL),
+                  *link = g_build_filename (f->folder, "link", NULL);
+  PrismNativeShown shown = { { source, PRISM_NATIVE_KIND_FOLDER }, NULL, FALSE };
+
+  g_assert_cmpint (g_mkdir (source, 0755), ==, 0);
+  f->asked.mounts = &shown;
+  f->asked.n_mounts = 1;
+  for (gsize i = 0; i < G_N_ELEMENTS (leads_to); i++)
+    for (gsize k = 0; k < G_N_ELEMENTS (targets); k++)
+      {
+        g_autoptr (GError) error = NULL;
+        g_assert_cmpint (symlink (leads_to[i], link), ==, 0);
+        shown.destination = targets[k];
+        error = native_client_refusal (&f->asked);
+        g_test_message ("%s: %s", leads_to[i], error->message);
+        g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
+        g_unlink (link);
+      }
+}
+
+/* A machine whose devices are not what their names say: never shown as if they were. */
+static void
+test_false_devices (NativeFixture *f, gconstpointer data)
+{
+  static const char *const names[] = { "/dev/null", "/dev/zero", "/dev/urandom" };
+  g_autofree char *plain = g_build_filename (f->folder, "plain", NULL);
+
+  if (geteuid () != 0)
+    return; /* only root can make such a machine */
+  make_file (f->folder, "plain");
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      int status;
+      pid_t pid = fork ();
+      if (pid == 0)
+        {
+          g_autoptr (GError) error = NULL;
+          if (unshare (CLONE_NEWNS) != 0 || mount (NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0
+              || mount (i == 1 ? "/dev/null" : plain, names[i], NULL, MS_BIND, NULL) != 0)
+            _exit (3);
+          error = native_client_refusal (&f->asked);
+          _exit (strstr (error->message, names[i]) != NULL ? 0 : 2);
+        }
+      g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+      g_assert_cmpint (status, ==, 0);
+    }
+}
+
 static void
 test_contradiction (NativeFixture *f, gconstpointer data)
 {
@@ -223,6 +281,8 @@ main (int argc, char **argv)
   native_add_test ("/native/rules/files", test_files);
   native_add_test ("/native/rules/links", test_links);
   native_add_test ("/native/rules/nothing-made", test_nothing_made);
+  native_add_test ("/native/rules/linked-targets", test_linked_targets);
+  native_add_test ("/native/rules/false-devices", test_false_devices);
   native_add_test ("/native/rules/contradiction", test_contradiction);
   return g_test_run ();
 }

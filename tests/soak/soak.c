@@ -239,9 +239,13 @@ cycle (GError **error)
   g_autoptr (PrismSandbox) sandbox = create (error);
   if (sandbox == NULL)
     return FALSE;
-  /* With something left behind now and then, for close to end. */
-  g_autoptr (PrismCommand) command =
-      prism_command_new_shell (g_rand_int_range (chance, 0, 4) == 0 ? "sleep 100 & sleep 100 & echo out" : "echo out");
+  /* With something left behind now and then, for close to end; what holds the pipes
+   * makes exec wait for its drain time, so that is rare. */
+  static const char *const scripts[] = { "echo out",
+                                         "sleep 100 >/dev/null 2>&1 & setsid sleep 100 >/dev/null 2>&1 & echo out",
+                                         "sleep 100 & sleep 100 & echo out" };
+  gint32 dice = g_rand_int_range (chance, 0, 32);
+  g_autoptr (PrismCommand) command = prism_command_new_shell (scripts[dice == 0 ? 2 : dice < 8 ? 1 : 0]);
   g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, error);
   if (result == NULL)
     return FALSE;

@@ -53,7 +53,10 @@ test_manifest_bad (void)
     { "ABI=1.0", "ABI=0.0", PRISM_PLUGIN_ERROR_ABI, "first number" },
     { "ABI=1.0", "ABI=1.1", PRISM_PLUGIN_ERROR_ABI, "newer" },
     { "Licence=MIT", "License=MIT", PRISM_PLUGIN_ERROR_MANIFEST, "Licence= is missing" },
-    { "Version=0.1", "Version=0.1\\n\033[2J", PRISM_PLUGIN_ERROR_MANIFEST, "cannot be shown" },
+    { "Version=0.1", "Version=0.1\033[2J", PRISM_PLUGIN_ERROR_MANIFEST, "cannot be shown" },
+    { "Version=0.1", "Version=0.1\\n", PRISM_PLUGIN_ERROR_MANIFEST, "an escape" },
+    { "Version=0.1", "Version=\xff", PRISM_PLUGIN_ERROR_MANIFEST, "cannot be read" },
+    { "Backends=one;two;", "Backends=one;\xff;", PRISM_PLUGIN_ERROR_MANIFEST, "cannot be read" },
     { "Backends=one;two;", "Backends=one;one;", PRISM_PLUGIN_ERROR_MANIFEST, "twice" },
     { "Backends=one;two;", "Backends=one;;", PRISM_PLUGIN_ERROR_MANIFEST, "no name" },
     { "Backends=one;two;", "Backends=o ne;", PRISM_PLUGIN_ERROR_MANIFEST, "no name" },
@@ -70,7 +73,8 @@ test_manifest_bad (void)
       g_autofree char *text = g_strconcat (before, rows[i].new, at + strlen (rows[i].old), NULL);
       g_autoptr (GError) error = NULL;
 
-      g_test_message ("%s", rows[i].new);
+      g_autofree char *shown = g_strescape (rows[i].new, NULL);
+      g_test_message ("%s", shown);
       g_assert_null (prism_plugin_manifest_parse (text, strlen (text), &error));
       g_assert_error (error, PRISM_PLUGIN_ERROR, rows[i].code);
       g_assert_nonnull (strstr (error->message, rows[i].words));
