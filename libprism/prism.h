@@ -30,6 +30,8 @@
 #include "prism-operation.h"
 #include "prism-operations.h"
 #include "prism-plugin-info.h"
+#include "prism-policy-error.h"
+#include "prism-policy-file.h"
 #include "prism-process.h"
 #include "prism-redactor.h"
 #include "prism-registry.h"

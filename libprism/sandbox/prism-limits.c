@@ -194,6 +194,28 @@ prism_limits_new (PrismLimitsProfile profile)
 }
 
 /**
+ * prism_limits_copy:
+ * @self: limits
+ *
+ * Returns: (transfer full): limits of the same profile, values and marks of what was
+ *   set; they can change, though @self may be in use
+ *
+ * Since: 1.0
+ */
+PrismLimits *
+prism_limits_copy (PrismLimits *self)
+{
+  PrismLimits *copy;
+
+  g_return_val_if_fail (PRISM_IS_LIMITS (self), NULL);
+
+  copy = prism_limits_new (self->profile);
+  memcpy (copy->values, self->values, sizeof copy->values);
+  copy->set = self->set;
+  return copy;
+}
+
+/**
  * prism_limits_get_profile:
  * @self: limits
  *

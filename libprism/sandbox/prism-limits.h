@@ -11,6 +11,9 @@ G_DECLARE_FINAL_TYPE (PrismLimits, prism_limits, PRISM, LIMITS, GObject)
 
 PRISM_AVAILABLE_IN_1_0
 PrismLimits        *prism_limits_new         (PrismLimitsProfile   profile);
+/* The same values, not in use by anything. */
+PRISM_AVAILABLE_IN_1_0
+PrismLimits        *prism_limits_copy        (PrismLimits         *self);
 PRISM_AVAILABLE_IN_1_0
 PrismLimitsProfile  prism_limits_get_profile (PrismLimits         *self);
 PRISM_AVAILABLE_IN_1_0
