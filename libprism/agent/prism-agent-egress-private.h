@@ -38,5 +38,6 @@ void prism_agent_egress_close (PrismAgentEgress *self);
 char **prism_agent_egress_list_variables (PrismSandboxSpec *spec);
 
 PrismAgentEgress *prism_agent_sandbox_get_egress (PrismAgentSandbox *sandbox);
+void prism_agent_egress_init_interface (PrismSandboxInterface *iface);
 
 G_END_DECLS

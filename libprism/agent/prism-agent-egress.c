@@ -184,3 +184,95 @@ prism_agent_egress_close (PrismAgentEgress *self)
   if (listener != NULL && !prism_egress_proxy_remove_listener (proxy, listener, NULL, &error))
     g_warning ("a sandbox's way out did not close in time: %s", error->message);
 }
+
+/* --- changing it ---------------------------------------------------------------------- */
+
+static gboolean
+check_policy (PrismAgentSandbox *self, PrismEgressPolicy *policy, GError **error)
+{
+  PrismEgressPolicy *first = prism_sandbox_spec_get_egress_policy (prism_agent_sandbox_get_spec (self));
+
+  if (prism_egress_policy_get_kind (policy) != PRISM_EGRESS_POLICY_KIND_ALLOW_ALL
+      || (first != NULL && prism_egress_policy_get_kind (first) == PRISM_EGRESS_POLICY_KIND_ALLOW_ALL))
+    return TRUE;
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+                       "a sandbox whose egress is restricted cannot be given a policy that allows everything: what it "
+                       "says of itself would not be true any more");
+  return FALSE;
+}
+
+/* Both, or neither and an error. */
+static PrismEgressListener *
+dup_listener (PrismAgentSandbox *sandbox, PrismEgressProxy **proxy, GError **error)
+{
+  PrismAgentEgress *self = prism_agent_sandbox_get_egress (sandbox);
+  PrismEgressListener *listener = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (self->listener != NULL)
+    {
+      *proxy = g_object_ref (self->proxy);
+      listener = g_object_ref (self->listener);
+    }
+  g_mutex_unlock (&self->lock);
+  if (listener != NULL)
+    return listener;
+  if (prism_sandbox_spec_get_network (prism_agent_sandbox_get_spec (sandbox)) == PRISM_NETWORK_MODE_EGRESS)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE, "the sandbox's way out is closed");
+  else
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+                         "the sandbox was made without a way out, so there is no policy to change; make it with "
+                         "network=egress, with a deny-all policy if nothing is to be reached at first");
+  return NULL;
+}
+
+static void
+answer (PrismOperation *operation, const GError *error)
+{
+  if (error != NULL)
+    prism_operation_fail (operation, error);
+  else
+    prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
+}
+
+static void
+policy_set (GObject *proxy, GAsyncResult *result, gpointer operation)
+{
+  g_autoptr (GError) error = NULL;
+
+  prism_egress_proxy_set_policy_finish (PRISM_EGRESS_PROXY (proxy), result, &error);
+  answer (operation, error);
+  g_object_unref (operation);
+}
+
+static void
+agent_set_network_policy (PrismSandbox *sandbox, PrismControlOperation *control)
+{
+  PrismAgentSandbox *self = PRISM_AGENT_SANDBOX (sandbox);
+  PrismOperation *operation = PRISM_OPERATION (control);
+  PrismEgressPolicy *policy = prism_control_operation_get_policy (control);
+  g_autoptr (PrismEgressProxy) proxy = NULL;
+  g_autoptr (PrismEgressListener) listener = NULL;
+  g_autoptr (GError) error = NULL;
+
+  listener = dup_listener (self, &proxy, &error);
+  if (listener == NULL || !check_policy (self, policy, &error))
+    {
+      prism_operation_fail (operation, error);
+      return;
+    }
+  if (!prism_operation_get_may_block (operation))
+    {
+      prism_egress_proxy_set_policy_async (proxy, listener, policy, prism_operation_get_cancellable (operation),
+                                           policy_set, g_object_ref (operation));
+      return;
+    }
+  prism_egress_proxy_set_policy (proxy, listener, policy, prism_operation_get_cancellable (operation), &error);
+  answer (operation, error);
+}
+
+void
+prism_agent_egress_init_interface (PrismSandboxInterface *iface)
+{
+  iface->set_network_policy = agent_set_network_policy;
+}

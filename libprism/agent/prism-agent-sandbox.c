@@ -446,6 +446,7 @@ prism_agent_sandbox_init_interface (PrismSandboxInterface *iface)
   iface->close = agent_close;
   prism_agent_processes_init_interface (iface);
   prism_agent_pause_init_interface (iface);
+  prism_agent_egress_init_interface (iface);
   prism_agent_files_init_interface (iface);
   prism_agent_trees_init_interface (iface);
 }

@@ -299,7 +299,18 @@ test_refused_by_proxy (Fixture *f, gconstpointer data)
   assert_refused (f, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_FAILED, "not today");
 }
 
-/* --- how it ends ------------------------------------------------------------------------ */
+/* --- changing it while it runs ------------------------------------------------------------ */
+
+static PrismEgressPolicy *
+new_policy (const char *rule)
+{
+  const char *const rules[] = { rule, NULL };
+  g_autoptr (GError) error = NULL;
+  PrismEgressPolicy *policy = prism_egress_policy_new_static (rules, &error);
+
+  g_assert_no_error (error);
+  return policy;
+}
 
 static void
 ended (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -327,6 +338,64 @@ wait_done (const gboolean *done)
   while (!*done)
     g_main_context_iteration (NULL, TRUE);
 }
+
+static void
+note_set (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  prism_sandbox_set_network_policy_finish (PRISM_SANDBOX (source), result, &error);
+  g_assert_no_error (error);
+  *(gboolean *)user_data = TRUE;
+}
+
+static void
+test_live (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismEgressPolicy) other = new_policy ("other.test"), both = new_policy (".test");
+  g_autoptr (GError) error = NULL;
+  gboolean done, set = FALSE;
+
+  hold (f, sandbox, &done);
+  g_assert_true (prism_sandbox_set_network_policy (sandbox, both, NULL, &error));
+  g_assert_no_error (error);
+  assert_says (sandbox, "curl -sS http://other.test/", "allowed other.test");
+  g_assert_false (done); /* still allowed, so still there */
+  prism_sandbox_set_network_policy_async (sandbox, other, NULL, note_set, &set);
+  wait_done (&set);
+  wait_done (&done); /* the open connection is cut: curl ends */
+  assert_says (sandbox, "curl -sS http://good.test/; curl -sS http://other.test/",
+               "denied good.test\nallowed other.test");
+  close_sandbox (sandbox);
+  g_assert_false (prism_sandbox_set_network_policy (sandbox, both, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
+}
+
+/* What a sandbox says of itself stays true. */
+static void
+test_live_refused (Fixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = create (f), without = NULL;
+  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
+  g_autoptr (PrismEgressPolicy) all = prism_egress_policy_new_allow_all ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (prism_sandbox_set_network_policy (sandbox, all, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED);
+  g_clear_error (&error);
+  assert_says (sandbox, "curl -sS http://other.test/; curl -sS http://good.test/",
+               "denied other.test\nallowed good.test");
+  close_sandbox (sandbox);
+  without = prism_backend_create_sandbox (f->backend, spec, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (prism_sandbox_set_network_policy (without, all, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED);
+  g_assert_nonnull (strstr (error->message, "network=egress"));
+  close_sandbox (without);
+}
+
+/* --- how it ends ------------------------------------------------------------------------ */
 
 static void
 test_close (Fixture *f, gconstpointer data)
@@ -396,6 +465,8 @@ main (int argc, char **argv)
   ADD ("refused/framed", test_refused_framed);
   ADD ("refused/detached", test_refused_detached);
   ADD ("refused/by-proxy", test_refused_by_proxy);
+  ADD ("live", test_live);
+  ADD ("live/refused", test_live_refused);
   ADD ("end/close", test_close);
   ADD ("end/kill", test_kill);
   ADD ("end/dropped", test_dropped);
