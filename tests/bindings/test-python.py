@@ -192,7 +192,8 @@ def scripted_backend_methods():
     assert backend.reap(None) == 0
     assert backend.probe(None).get_item(0).get_remedy() == 'do this'
     error = fails(Prism.sandbox_error_quark(), Prism.SandboxError.REFUSED,
-                  lambda: make('scripted', network=Prism.NetworkMode.EGRESS))
+                  lambda: make('scripted', network=Prism.NetworkMode.EGRESS,
+                               egress_policy=Prism.EgressPolicy.new_deny_all()))
     assert error.message == 'scripted: no network here'
 
 
