@@ -46,9 +46,9 @@ typedef void (*PrismLocalCommand) (PrismLocalEngine *engine, gpointer data);
 
 typedef struct
 {
-  GResolver *resolver;  /* NULL: the default one */
-  char *trust_file;     /* NULL: the system's */
-  char *parent_host;    /* NULL: there is none */
+  GResolver *resolver; /* NULL: the default one */
+  char *trust_file;    /* NULL: the system's */
+  char *parent_host;   /* NULL: there is none */
   guint16 parent_port;
 } PrismLocalSettings;
 
@@ -75,14 +75,14 @@ struct _PrismLocalEngine
   PrismLocalConnection *grave;
   PrismLocalPipe *pipes; /* free ones */
   guint n_pipes;
-  GQueue records;       /* PrismAuditRecord: those that found no room */
+  GQueue records;       /* those that found no room; prism-local-record.c knows them */
   gboolean listens;     /* this round: somebody wants records */
   gint64 listens_asked; /* which round that was */
   gpointer ask;         /* PrismLocalAsker; made on first use */
   gpointer tls;         /* what the TLS part needs; made on first use */
 
-  PrismHttpHead parsed;               /* the head that was looked at last */
-  PrismLocalConnection *parsed_for;   /* whose request it is; NULL: nobody's */
+  PrismHttpHead parsed;             /* the head that was looked at last */
+  PrismLocalConnection *parsed_for; /* whose request it is; NULL: nobody's */
 
   char scratch[PRISM_LOCAL_SCRATCH];
   char head[2 * PRISM_LOCAL_SCRATCH];

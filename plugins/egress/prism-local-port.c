@@ -231,6 +231,7 @@ port_free (PrismLocalPort *self)
     unlink (self->path);
   g_free (self->path);
   g_free (self->label);
+  g_clear_object (&self->audit);
   g_clear_object (&self->policy);
   g_clear_object (&self->address);
   g_clear_pointer (&self->credentials, g_ptr_array_unref);
@@ -265,6 +266,7 @@ prism_local_port_open (PrismLocalEngine *engine, PrismEgressListener *listener, 
   self->listener = listener;
   g_weak_ref_init (&self->alive, listener);
   self->label = g_strdup (prism_egress_listener_get_label (listener));
+  g_set_object (&self->audit, prism_egress_listener_get_audit (listener));
   self->check_server_name = prism_egress_listener_get_check_server_name (listener);
   self->policy = prism_egress_listener_dup_policy (listener, &self->policy_version);
   self->credentials = g_ptr_array_new_with_free_func (g_object_unref);

@@ -22,12 +22,13 @@ struct _PrismLocalPort
   PrismEgressListener *listener; /* only a key */
   GWeakRef alive;                /* the same, while there is somebody who holds it */
   char *label;
+  PrismAuditLog *audit; /* NULL: nobody writes it down */
   gboolean check_server_name;
   PrismLocalLimits limits;
 
   PrismEgressPolicy *policy;
   gint64 policy_version;
-  gpointer asked; /* PrismLocalQuestion: a new policy's resolver */
+  gpointer asked;         /* PrismLocalQuestion: a new policy's resolver */
   GPtrArray *credentials; /* PrismCredential */
 
   PrismLocalConnection *connections;

@@ -55,12 +55,34 @@ is_wanted (PrismLocalEngine *engine)
   return engine->listens;
 }
 
-static gboolean
-hand_on (PrismLocalEngine *engine, PrismAuditRecord *record)
+/* One record and who has not taken it yet. */
+typedef struct
 {
-  g_autoptr (GObject) proxy = g_weak_ref_get (&engine->proxy);
+  PrismAuditRecord *record;
+  PrismAuditLog *log; /* NULL: it is written down, or is not to be */
+  gboolean heard;     /* whoever listens to the proxy has it */
+} Pending;
 
-  return proxy == NULL || prism_egress_proxy_audit (PRISM_EGRESS_PROXY (proxy), record);
+static void
+pending_free (gpointer data)
+{
+  Pending *pending = data;
+
+  prism_audit_record_free (pending->record);
+  g_clear_object (&pending->log);
+  g_free (pending);
+}
+
+static gboolean
+hand_on (PrismLocalEngine *engine, Pending *pending)
+{
+  g_autoptr (GObject) proxy = pending->heard ? NULL : g_weak_ref_get (&engine->proxy);
+
+  if (pending->log != NULL && prism_audit_log_add (pending->log, pending->record))
+    g_clear_object (&pending->log);
+  if (proxy == NULL || prism_egress_proxy_audit (PRISM_EGRESS_PROXY (proxy), pending->record))
+    pending->heard = TRUE;
+  return pending->log == NULL && pending->heard;
 }
 
 static char *
@@ -106,16 +128,22 @@ prism_local_record (PrismLocalConnection *connection,
                     const char *reason)
 {
   PrismLocalEngine *engine = prism_local_connection_engine (connection);
-  g_autoptr (PrismAuditRecord) record = NULL;
+  PrismAuditLog *log = connection->port->audit;
+  gboolean wanted = is_wanted (engine);
+  Pending *pending;
 
-  if (!is_wanted (engine))
+  if (!wanted && log == NULL)
     return;
-  record = make_record (connection, decision);
+  pending = g_new (Pending, 1);
+  *pending = (Pending){ make_record (connection, decision), log != NULL ? g_object_ref (log) : NULL, !wanted };
   if (reason_id != NULL)
-    prism_audit_record_set_reason (record, reason_id, reason);
-  if (!prism_local_records_wait (engine) && hand_on (engine, record))
-    return;
-  g_queue_push_tail (&engine->records, g_steal_pointer (&record));
+    prism_audit_record_set_reason (pending->record, reason_id, reason);
+  if (!prism_local_records_wait (engine) && hand_on (engine, pending))
+    {
+      pending_free (pending);
+      return;
+    }
+  g_queue_push_tail (&engine->records, pending);
   prism_local_engine_want (engine, engine->now + AGAIN_US);
 }
 
@@ -128,7 +156,7 @@ prism_local_records_retry (PrismLocalEngine *engine)
   if (!prism_local_records_wait (engine))
     return;
   while (prism_local_records_wait (engine) && hand_on (engine, g_queue_peek_head (&engine->records)))
-    prism_audit_record_free (g_queue_pop_head (&engine->records));
+    pending_free (g_queue_pop_head (&engine->records));
   if (prism_local_records_wait (engine))
     {
       prism_local_engine_want (engine, engine->now + AGAIN_US);
@@ -144,10 +172,11 @@ void
 prism_local_records_end (PrismLocalEngine *engine)
 {
   while (prism_local_records_wait (engine) && hand_on (engine, g_queue_peek_head (&engine->records)))
-    prism_audit_record_free (g_queue_pop_head (&engine->records));
+    pending_free (g_queue_pop_head (&engine->records));
   if (prism_local_records_wait (engine))
-    g_warning ("egress: %u audit records were never read and are lost", engine->records.length);
-  g_queue_clear_full (&engine->records, (GDestroyNotify)prism_audit_record_free);
+    g_warning ("egress: %u audit records could not be written or were never read, and are lost",
+               engine->records.length);
+  g_queue_clear_full (&engine->records, pending_free);
 }
 
 /* --- refusals -------------------------------------------------------------------- */
