@@ -17,7 +17,8 @@
 
 #include "prism-fd-private.h"
 
-#define MAX_WAITING 4096
+#define MAX_WAITING  4096
+#define MAX_DISTINCT 256 /* of each decision */
 
 struct _PrismAuditLog
 {
@@ -30,6 +31,8 @@ struct _PrismAuditLog
   gsize written;  /* of the first */
   int failure;    /* errno of the last write; 0 = it went well, or would have blocked */
   gint64 allowed, denied;
+  GHashTable *kinds;      /* a text for each kind that was seen */
+  GPtrArray *distinct[2]; /* PrismAuditRecord, the first of each kind, by decision */
 };
 
 enum
@@ -111,6 +114,9 @@ prism_audit_log_finalize (GObject *object)
     g_warning ("audit file %s: the last %u records are lost", self->path, g_queue_get_length (&self->waiting));
   g_queue_clear_full (&self->waiting, free_line);
   prism_clear_fd (&self->fd);
+  g_clear_pointer (&self->kinds, g_hash_table_unref);
+  for (guint i = 0; i < G_N_ELEMENTS (self->distinct); i++)
+    g_clear_pointer (&self->distinct[i], g_ptr_array_unref);
   g_mutex_clear (&self->lock);
   g_free (self->path);
   G_OBJECT_CLASS (prism_audit_log_parent_class)->finalize (object);
@@ -158,6 +164,9 @@ prism_audit_log_init (PrismAuditLog *self)
   self->fd = -1;
   g_mutex_init (&self->lock);
   g_queue_init (&self->waiting);
+  self->kinds = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (self->distinct); i++)
+    self->distinct[i] = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_audit_record_free);
 }
 
 /**
@@ -229,6 +238,22 @@ new_line (const PrismAuditRecord *record)
   return line;
 }
 
+static void
+note_kind (PrismAuditLog *self, const PrismAuditRecord *record)
+{
+  PrismAuditDecision decision = prism_audit_record_get_decision (record);
+  GPtrArray *list = self->distinct[decision];
+  g_autofree char *kind = NULL;
+
+  if (list->len == MAX_DISTINCT)
+    return;
+  kind = g_strdup_printf ("%d %d %u %s %s", decision, prism_audit_record_get_protocol (record),
+                          prism_audit_record_get_port (record), prism_audit_record_get_reason_id (record),
+                          prism_audit_record_get_host (record));
+  if (g_hash_table_add (self->kinds, g_steal_pointer (&kind)))
+    g_ptr_array_add (list, prism_audit_record_copy (record));
+}
+
 /**
  * prism_audit_log_add:
  * @self: a log
@@ -256,10 +281,14 @@ prism_audit_log_add (PrismAuditLog *self, const PrismAuditRecord *record)
       g_queue_push_tail (&self->waiting, new_line (record));
       write_waiting (self);
     }
-  if (room && prism_audit_record_get_decision (record) == PRISM_AUDIT_DECISION_ALLOW)
-    self->allowed++;
-  else if (room)
-    self->denied++;
+  if (room)
+    {
+      note_kind (self, record);
+      if (prism_audit_record_get_decision (record) == PRISM_AUDIT_DECISION_ALLOW)
+        self->allowed++;
+      else
+        self->denied++;
+    }
   g_mutex_unlock (&self->lock);
   return room;
 }
@@ -402,4 +431,32 @@ prism_audit_log_get_denied (PrismAuditLog *self)
 {
   g_return_val_if_fail (PRISM_IS_AUDIT_LOG (self), 0);
   return read_count (self, &self->denied);
+}
+
+/**
+ * prism_audit_log_list_distinct:
+ * @self: a log
+ * @decision: which of them
+ *
+ * The first record of each kind: those of one kind have the same host, port, protocol
+ * and reason. At most 256 are kept.
+ *
+ * Returns: (transfer full) (element-type PrismAuditRecord): the records, the oldest
+ *   first
+ *
+ * Since: 1.0
+ */
+GPtrArray *
+prism_audit_log_list_distinct (PrismAuditLog *self, PrismAuditDecision decision)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_audit_record_free);
+
+  g_return_val_if_fail (PRISM_IS_AUDIT_LOG (self), list);
+  g_return_val_if_fail ((guint)decision < G_N_ELEMENTS (self->distinct), list);
+
+  g_mutex_lock (&self->lock);
+  for (guint i = 0; i < self->distinct[decision]->len; i++)
+    g_ptr_array_add (list, prism_audit_record_copy (self->distinct[decision]->pdata[i]));
+  g_mutex_unlock (&self->lock);
+  return list;
 }

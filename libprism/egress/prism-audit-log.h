@@ -29,5 +29,8 @@ PRISM_AVAILABLE_IN_1_0
 gint64 prism_audit_log_get_allowed (PrismAuditLog *self);
 PRISM_AVAILABLE_IN_1_0
 gint64 prism_audit_log_get_denied (PrismAuditLog *self);
+/* One record of each kind, the oldest first: what was reached, or refused and why. */
+PRISM_AVAILABLE_IN_1_0
+GPtrArray *prism_audit_log_list_distinct (PrismAuditLog *self, PrismAuditDecision decision);
 
 G_END_DECLS

@@ -90,6 +90,28 @@ test_counts (void)
 }
 
 static void
+test_distinct (void)
+{
+  g_autoptr (PrismAuditLog) log = prism_audit_log_new ();
+  g_autoptr (GPtrArray) allowed = NULL, denied = NULL;
+
+  for (guint i = 0; i < 300; i++)
+    {
+      g_autofree char *host = g_strdup_printf ("h%u.test", i);
+
+      g_assert_true (add (log, PRISM_AUDIT_DECISION_DENY, host));
+      g_assert_true (add (log, PRISM_AUDIT_DECISION_DENY, host));
+      g_assert_true (add (log, PRISM_AUDIT_DECISION_ALLOW, "good.test"));
+    }
+  allowed = prism_audit_log_list_distinct (log, PRISM_AUDIT_DECISION_ALLOW);
+  denied = prism_audit_log_list_distinct (log, PRISM_AUDIT_DECISION_DENY);
+  g_assert_cmpuint (allowed->len, ==, 1);
+  g_assert_cmpuint (denied->len, ==, 256);
+  g_assert_cmpstr (prism_audit_record_get_host (denied->pdata[0]), ==, "h0.test");
+  g_assert_cmpint (prism_audit_log_get_denied (log), ==, 600);
+}
+
+static void
 test_appends (Fixture *f, gconstpointer data)
 {
   struct stat info;
@@ -230,6 +252,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, function) g_test_add ("/audit-log/" name, Fixture, NULL, set_up, function, tear_down)
   g_test_add_func ("/audit-log/counts", test_counts);
+  g_test_add_func ("/audit-log/distinct", test_distinct);
   ADD ("appends", test_appends);
   ADD ("cannot-open", test_cannot_open);
   g_test_add_func ("/audit-log/full-disk", test_full_disk);
