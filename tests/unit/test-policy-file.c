@@ -138,92 +138,92 @@ test_filesystem (void)
 
 /* --- where they are wrong ---------------------------------------------------------- */
 
+static const struct
+{
+  const char *text, *message;
+} wrong_rows[] = {
+  { "", "line 1, column 1" },
+  { "[]", "/: an object is expected" },
+  { "{\"a\": 1}", "/a: unknown; there are: version, roots, readOnly" },
+  { "{\"Egress\": {}}", "/Egress: unknown" },
+  { "{\"version\": 2}", "/version: 1 is expected" },
+  { "{\"version\": \"1\"}", "/version: 1 is expected" },
+  { "{\"version\": 1, \"version\": 1}", "/version" },
+  { "{\"egress\": {\"kind\": \"deny-all\"}, \"egress\": {}}", "/egress" },
+  { "{\"egress\": {}}", "/egress/kind: missing" },
+  { "{\"egress\": []}", "/egress: an object is expected" },
+  { "{\"egress\": {\"kind\": \"resolver\"}}", "/egress/kind: one of these is expected: deny-all, allow-all, static" },
+  { "{\"egress\": {\"kind\": \"static\", \"presets\": [\"nope\"]}}", "/egress/presets/0: no egress preset" },
+  { "{\"egress\": {\"kind\": \"static\", \"presets\": \"github\"}}", "/egress/presets: a list is expected" },
+  { "{\"egress\": {\"kind\": \"deny-all\", \"rules\": [{\"host\": \"a.test\"}]}}", "/egress/rules: a deny-all" },
+  { "{\"egress\": {\"kind\": \"allow-all\", \"presets\": [\"github\"]}}", "/egress/presets: an allow-all" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\"}, {\"host\": \"*.a.test\"}]}}",
+    "/egress/rules/1/host: egress rule" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"*\"}]}}", "/egress/rules/0/host" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"10.0.0.0/8\"}]}}", "/egress/rules/0/host" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test/x\"}]}}", "/egress/rules/0/host" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"\"}]}}", "/egress/rules/0/host" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": 1}]}}", "/egress/rules/0/host: a string is" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{}]}}", "/egress/rules/0/host: missing" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [\"a.test\"]}}", "/egress/rules/0: an object is expected" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": 0}]}}",
+    "/egress/rules/0/port: a number from 1 to 65535" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": 65536}]}}",
+    "/egress/rules/0/port" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": \"443\"}]}}",
+    "/egress/rules/0/port" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"scheme\": \"ftp\"}]}}",
+    "/egress/rules/0/scheme: one of these is expected: *, http, https" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"scheme\": \"http\", \"upgrade\": "
+    "true}]}}",
+    "/egress/rules/0/upgrade" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"allowPrivate\": \"yes\"}]}}",
+    "/egress/rules/0/allowPrivate: true or false" },
+  { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"allow_private\": true}]}}",
+    "/egress/rules/0/allow_private: unknown; there are: host, port, scheme, allowPrivate, upgrade" },
+  { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\"}]}", "/credentials/0: either fromEnv or fromFile" },
+  { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"fromEnv\": \"A\", \"fromFile\": \"b\"}]}",
+    "/credentials/0: either" },
+  { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"Host\", \"fromEnv\": \"A\"}]}", "/credentials/0" },
+  { "{\"credentials\": [{\"host\": \"*\", \"header\": \"X\", \"fromEnv\": \"A\"}]}", "/credentials/0" },
+  { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"value\": \"s3cret\"}]}",
+    "/credentials/0/value: unknown" },
+  { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"fromEnv\": \"A=B\"}]}",
+    "/credentials/0/fromEnv: the name of a variable" },
+  { "{\"limits\": {\"nope\": 1}}", "/limits/nope: there is no limit" },
+  { "{\"limits\": {\"max-pids\": 0}}", "/limits/max-pids: out of range: max-pids = 0" },
+  { "{\"limits\": {\"max-pids\": -1}}", "/limits/max-pids" },
+  { "{\"limits\": {\"max-pids\": 1.5}}", "/limits/max-pids: a whole number" },
+  { "{\"limits\": {\"max-pids\": \"4x\"}}", "/limits/max-pids" },
+  { "{\"limits\": {\"max-pids\": true}}", "/limits/max-pids" },
+  { "{\"limits\": {\"profile\": \"lax\"}}", "/limits/profile: one of these is expected: standard, strict" },
+  { "{\"limits\": {\"max-pids\": 2000, \"profile\": \"strict\"}}", "/limits/max-pids" },
+  { "{\"filesystem\": {\"readOnly\": \"/opt\"}}", "/filesystem/readOnly: a list" },
+  { "{\"filesystem\": {\"hide\": [\"\"]}}", "/filesystem/hide/0: a path" },
+  { "{\"filesystem\": {\"show\": []}}", "/filesystem/show: unknown; there are: readOnly, readWrite, hide, protect" },
+  { "{\"roots\": \"/\"}", "/roots: a list" },
+  { "{\"readOnly\": 1}", "/readOnly: true or false" },
+  { "{\"commandRules\": [{\"match\": \"word\", \"pattern\": \"a\", \"action\": \"maybe\"}]}",
+    "/commandRules/0/action: one of these is expected: allow, deny, requireApproval" },
+  { "{\"commandRules\": [{\"match\": \"prefix\", \"pattern\": \"a\", \"action\": \"allow\"}]}",
+    "/commandRules/0/pattern: match=prefix takes a list" },
+  { "{\"commandRules\": [{\"match\": \"glob\", \"pattern\": [\"a\"], \"action\": \"allow\"}]}",
+    "/commandRules/0/pattern: only match=prefix" },
+  { "{\"approval\": {\"timeoutMs\": -1}}", "/approval/timeoutMs" },
+  { "{\"approval\": {\"cache\": \"forever\"}}", "/approval/cache: one of these" },
+};
+
 static void
 test_wrong (void)
 {
-  static const struct
-  {
-    const char *text, *message;
-  } rows[] = {
-    { "", "line 1, column 1" },
-    { "[]", "/: an object is expected" },
-    { "{\"a\": 1}", "/a: unknown; there are: version, roots, readOnly" },
-    { "{\"Egress\": {}}", "/Egress: unknown" },
-    { "{\"version\": 2}", "/version: 1 is expected" },
-    { "{\"version\": \"1\"}", "/version: 1 is expected" },
-    { "{\"version\": 1, \"version\": 1}", "/version" },
-    { "{\"egress\": {\"kind\": \"deny-all\"}, \"egress\": {}}", "/egress" },
-    { "{\"egress\": {}}", "/egress/kind: missing" },
-    { "{\"egress\": []}", "/egress: an object is expected" },
-    { "{\"egress\": {\"kind\": \"resolver\"}}", "/egress/kind: one of these is expected: deny-all, allow-all, static" },
-    { "{\"egress\": {\"kind\": \"static\", \"presets\": [\"nope\"]}}", "/egress/presets/0: no egress preset" },
-    { "{\"egress\": {\"kind\": \"static\", \"presets\": \"github\"}}", "/egress/presets: a list is expected" },
-    { "{\"egress\": {\"kind\": \"deny-all\", \"rules\": [{\"host\": \"a.test\"}]}}", "/egress/rules: a deny-all" },
-    { "{\"egress\": {\"kind\": \"allow-all\", \"presets\": [\"github\"]}}", "/egress/presets: an allow-all" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\"}, {\"host\": \"*.a.test\"}]}}",
-      "/egress/rules/1/host: egress rule" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"*\"}]}}", "/egress/rules/0/host" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"10.0.0.0/8\"}]}}", "/egress/rules/0/host" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test/x\"}]}}", "/egress/rules/0/host" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"\"}]}}", "/egress/rules/0/host" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": 1}]}}", "/egress/rules/0/host: a string is" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{}]}}", "/egress/rules/0/host: missing" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [\"a.test\"]}}", "/egress/rules/0: an object is expected" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": 0}]}}",
-      "/egress/rules/0/port: a number from 1 to 65535" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": 65536}]}}",
-      "/egress/rules/0/port" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"port\": \"443\"}]}}",
-      "/egress/rules/0/port" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"scheme\": \"ftp\"}]}}",
-      "/egress/rules/0/scheme: one of these is expected: *, http, https" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"scheme\": \"http\", \"upgrade\": "
-      "true}]}}",
-      "/egress/rules/0/upgrade" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"allowPrivate\": \"yes\"}]}}",
-      "/egress/rules/0/allowPrivate: true or false" },
-    { "{\"egress\": {\"kind\": \"static\", \"rules\": [{\"host\": \"a.test\", \"allow_private\": true}]}}",
-      "/egress/rules/0/allow_private: unknown; there are: host, port, scheme, allowPrivate, upgrade" },
-    { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\"}]}", "/credentials/0: either fromEnv or fromFile" },
-    { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"fromEnv\": \"A\", \"fromFile\": \"b\"}]}",
-      "/credentials/0: either" },
-    { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"Host\", \"fromEnv\": \"A\"}]}", "/credentials/0" },
-    { "{\"credentials\": [{\"host\": \"*\", \"header\": \"X\", \"fromEnv\": \"A\"}]}", "/credentials/0" },
-    { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"value\": \"s3cret\"}]}",
-      "/credentials/0/value: unknown" },
-    { "{\"credentials\": [{\"host\": \"a.test\", \"header\": \"X\", \"fromEnv\": \"A=B\"}]}",
-      "/credentials/0/fromEnv: the name of a variable" },
-    { "{\"limits\": {\"nope\": 1}}", "/limits/nope: there is no limit" },
-    { "{\"limits\": {\"max-pids\": 0}}", "/limits/max-pids: out of range: max-pids = 0" },
-    { "{\"limits\": {\"max-pids\": -1}}", "/limits/max-pids" },
-    { "{\"limits\": {\"max-pids\": 1.5}}", "/limits/max-pids: a whole number" },
-    { "{\"limits\": {\"max-pids\": \"4x\"}}", "/limits/max-pids" },
-    { "{\"limits\": {\"max-pids\": true}}", "/limits/max-pids" },
-    { "{\"limits\": {\"profile\": \"lax\"}}", "/limits/profile: one of these is expected: standard, strict" },
-    { "{\"limits\": {\"max-pids\": 2000, \"profile\": \"strict\"}}", "/limits/max-pids" },
-    { "{\"filesystem\": {\"readOnly\": \"/opt\"}}", "/filesystem/readOnly: a list" },
-    { "{\"filesystem\": {\"hide\": [\"\"]}}", "/filesystem/hide/0: a path" },
-    { "{\"filesystem\": {\"show\": []}}", "/filesystem/show: unknown; there are: readOnly, readWrite, hide, protect" },
-    { "{\"roots\": \"/\"}", "/roots: a list" },
-    { "{\"readOnly\": 1}", "/readOnly: true or false" },
-    { "{\"commandRules\": [{\"match\": \"word\", \"pattern\": \"a\", \"action\": \"maybe\"}]}",
-      "/commandRules/0/action: one of these is expected: allow, deny, requireApproval" },
-    { "{\"commandRules\": [{\"match\": \"prefix\", \"pattern\": \"a\", \"action\": \"allow\"}]}",
-      "/commandRules/0/pattern: match=prefix takes a list" },
-    { "{\"commandRules\": [{\"match\": \"glob\", \"pattern\": [\"a\"], \"action\": \"allow\"}]}",
-      "/commandRules/0/pattern: only match=prefix" },
-    { "{\"approval\": {\"timeoutMs\": -1}}", "/approval/timeoutMs" },
-    { "{\"approval\": {\"cache\": \"forever\"}}", "/approval/cache: one of these" },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (wrong_rows); i++)
     {
       g_autoptr (GError) error = NULL;
 
-      g_assert_null (prism_policy_file_new_from_data (rows[i].text, -1, "/project", &error));
+      g_assert_null (prism_policy_file_new_from_data (wrong_rows[i].text, -1, "/project", &error));
       g_assert_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_MALFORMED);
-      if (strstr (error->message, rows[i].message) == NULL)
-        g_error ("“%s” is not in “%s”", rows[i].message, error->message);
+      if (strstr (error->message, wrong_rows[i].message) == NULL)
+        g_error ("“%s” is not in “%s”", wrong_rows[i].message, error->message);
       g_assert_null (strstr (error->message, "s3cret"));
     }
 }
