@@ -155,5 +155,30 @@ def waits():
                 yield f'{name}:{number}: {line.strip()}'
 
 
+def bug_cases():
+    """each case of tests/verdicts/bugs.tsv names a test that is there"""
+    table = 'tests/verdicts/bugs.tsv'
+    shapes = {'.def': 'ATTACK ({},', '.c': '"{}"', '.py': 'def {}(', '.sh': '{}'}
+    cases, have, known = set(), set(), set(files(under='tests'))
+    for number, line in enumerate(read(table).splitlines(), 1):
+        if line.startswith('# cases:'):
+            cases.update(line.split()[2:])
+        if line.startswith('#') or not line:
+            continue
+        if line.count('\t') != 3:
+            yield f'{table}:{number}: not case, fault, file, test'
+            continue
+        case, _, name, test = line.split('\t')
+        have.add(case)
+        if name not in known:
+            yield f'{table}:{number}: there is no {name}'
+        elif shapes[os.path.splitext(name)[1]].format(test) not in read(name):
+            yield f'{table}:{number}: {name} has no test {test}'
+    for case in sorted(cases - have):
+        yield f'{table}: {case} has no test'
+    for case in sorted(have - cases):
+        yield f'{table}: {case} is not in the list of cases'
+
+
 if __name__ == '__main__':
-    sys.exit(run([layers, outsiders, agent_alone, no_backend_named, licences, no_registry_named, sizes, translations, waits]))
+    sys.exit(run([layers, outsiders, agent_alone, no_backend_named, licences, no_registry_named, sizes, translations, waits, bug_cases]))

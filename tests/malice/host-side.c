@@ -158,19 +158,27 @@ use_crowded_folder (PrismSandbox *sandbox)
   return took > 120 * G_USEC_PER_SEC ? g_strdup ("list, search, export and remove took two minutes") : NULL;
 }
 
-/* Events of a device, for whoever listens; the device itself is not touched. */
+typedef struct
+{
+  GMutex lock;
+  GCond changed;
+  gboolean over;
+} Events;
+
+/* Events of a device, ten a second, for whoever listens; the device is not touched. */
 static gpointer
 make_device_events (gpointer data)
 {
-  gint *stop = data;
-  while (!g_atomic_int_get (stop))
+  Events *events = data;
+  g_mutex_lock (&events->lock);
+  while (!events->over)
     {
       int fd = open ("/sys/devices/virtual/mem/null/uevent", O_WRONLY | O_CLOEXEC);
-      if (fd >= 0 && write (fd, "change", 6) < 0)
-        g_atomic_int_set (stop, TRUE);
+      events->over = fd < 0 || write (fd, "change", 6) < 0;
       close (fd);
-      g_usleep (50000);
+      g_cond_wait_until (&events->changed, &events->lock, g_get_monotonic_time () + G_USEC_PER_SEC / 10);
     }
+  g_mutex_unlock (&events->lock);
   return NULL;
 }
 
@@ -217,10 +225,14 @@ race_beside (PrismSandbox *sandbox, PrismCommand *command, char **wrong, GError 
 static PrismResult *
 run_amid_events (PrismSandbox *sandbox, PrismCommand *command, GError **error)
 {
-  gint stop = FALSE;
-  GThread *thread = g_thread_new ("events", make_device_events, &stop);
+  static Events events;
+  events.over = FALSE;
+  GThread *thread = g_thread_new ("events", make_device_events, &events);
   PrismResult *result = prism_sandbox_exec (sandbox, command, NULL, error);
-  g_atomic_int_set (&stop, TRUE);
+  g_mutex_lock (&events.lock);
+  events.over = TRUE;
+  g_cond_signal (&events.changed);
+  g_mutex_unlock (&events.lock);
   g_thread_join (thread);
   return result;
 }
