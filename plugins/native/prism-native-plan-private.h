@@ -23,7 +23,10 @@ void prism_native_step (PrismNativeSteps *steps,
 
 /* prism-native-system.c: what every confined sandbox has: read-only and the same for
  * all of one machine, then what is each one's own. */
-void prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeHost *host);
+void prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeAsked *asked);
 void prism_native_plan_write_own (PrismNativeSteps *steps, const PrismNativeAsked *asked);
+
+/* Whether a part of the system is left out, since it or what it is in is to be hidden. */
+gboolean prism_native_plan_hides (const PrismNativeAsked *asked, const PrismNativePiece *piece);
 
 G_END_DECLS

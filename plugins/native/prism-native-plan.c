@@ -110,6 +110,19 @@ add_view (GArray *views, const char *outside, const char *inside, gboolean writa
   g_array_append_val (views, view);
 }
 
+/* What is mounted is covered where it is; all else of the host's is not brought in. */
+gboolean
+prism_native_plan_hides (const PrismNativeAsked *asked, const PrismNativePiece *piece)
+{
+  for (guint i = 0; i < asked->n_hide; i++)
+    {
+      const char *rest = rest_below (piece->path, asked->hide[i].path);
+      if (rest != NULL && (*rest != 0 || piece->kind == PRISM_NATIVE_PIECE_CONTENT))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static GArray *
 collect_views (const PrismNativeAsked *asked, GPtrArray *actions)
 {
@@ -121,7 +134,8 @@ collect_views (const PrismNativeAsked *asked, GPtrArray *actions)
     for (guint i = 0; i < asked->host->pieces->len; i++)
       {
         const PrismNativePiece *piece = asked->host->pieces->pdata[i];
-        if (piece->kind == PRISM_NATIVE_PIECE_SHOWN || piece->kind == PRISM_NATIVE_PIECE_SHOWN_FILE)
+        if ((piece->kind == PRISM_NATIVE_PIECE_SHOWN || piece->kind == PRISM_NATIVE_PIECE_SHOWN_FILE)
+            && !prism_native_plan_hides (asked, piece))
           add_view (views, piece->path, piece->path, FALSE);
       }
   for (guint i = 0; i < actions->len; i++)
@@ -432,7 +446,7 @@ emit_mount_points (const PrismNativeAsked *asked, PrismNativeSteps *steps, const
 static void
 emit_root (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, GPtrArray *actions)
 {
-  prism_native_plan_write_system (steps, asked->host);
+  prism_native_plan_write_system (steps, asked);
   emit_workspace_name (asked, steps, views, TRUE);
   emit_mount_points (asked, steps, views, actions);
   prism_native_step (steps, PRISM_LAUNCH_SEAL, 0, 0, 0, 0, "", NULL);

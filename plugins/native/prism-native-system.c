@@ -106,14 +106,15 @@ write_dev (PrismNativeSteps *steps)
 }
 
 void
-prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeHost *host)
+prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeAsked *asked)
 {
   prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, ROOT_BYTES, ROOT_INODES, "", NULL);
   folder (steps, "etc", 0755);
   for (guint i = 0; i < G_N_ELEMENTS (etc_files); i++)
     prism_native_step (steps, PRISM_LAUNCH_FILE, 0, 0444, 0, 0, etc_files[i].name, etc_files[i].content);
-  for (guint i = 0; i < host->pieces->len; i++)
-    write_piece (steps, host->pieces->pdata[i]);
+  for (guint i = 0; i < asked->host->pieces->len; i++)
+    if (!prism_native_plan_hides (asked, asked->host->pieces->pdata[i]))
+      write_piece (steps, asked->host->pieces->pdata[i]);
   write_dev (steps);
   folder (steps, "proc", 0555);
   folder (steps, "tmp", 01777);

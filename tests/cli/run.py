@@ -399,6 +399,21 @@ class Options(base.Case):
         self.assertIn(b'kept', done.stdout)
         self.assertEqual((self.read('work/sub/kept'), self.read('work/free')), (b'kept', b'y\n'))
 
+    def test_hide_system(self):
+        """of the system's own files, too, nothing is there that was to be hidden: mounted, copied, or below what is named"""
+        small = [path for path in ('/etc/protocols', '/etc/timezone', '/etc/host.conf', '/etc/gai.conf', '/etc/debian_version')
+                 if os.path.isfile(path) and not os.path.islink(path)]
+        self.assertTrue(small)
+        listing = self.run_prism('run', '--', 'sh', '-c', 'cat ' + ' '.join(small))
+        self.assertEqual(listing.returncode, 0, listing)
+        for path in small:
+            done = self.run_prism('run', '--hide', path, '--', 'cat', path)
+            self.assertEqual((done.returncode, done.stdout), (1, b''), done)
+        done = self.run_prism('run', '--hide', '/etc', '--', 'sh', '-c', 'ls /etc; ls /etc/ssl; cat ' + ' '.join(small))
+        self.assertIn(b'passwd', done.stdout, done)  # the sandbox's own
+        for name in ['ssl', 'alternatives', *map(os.path.basename, small)]:
+            self.assertNotIn(name.encode() + b'\n', done.stdout)
+
     def test_export_fails(self):
         """an export that cannot be written is 125, and leaves nothing"""
         os.mkdir(os.path.join(self.folder, 'target'))

@@ -159,6 +159,55 @@ test_hidden_with_shown (void)
                         "seal /workspace/a\n");
 }
 
+static gboolean
+brings (const PrismNativeAsked *asked, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
+  gboolean found = FALSE;
+  struct launch_plan plan;
+  struct launch_step step;
+  struct prism_wire_reader at;
+
+  g_assert_no_error (error);
+  g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)));
+  at = plan.steps;
+  for (guint i = 0; i < plan.n_steps; i++)
+    {
+      g_assert_true (launch_plan_next (&at, &step));
+      found = found || strcmp (step.target, path + 1) == 0;
+    }
+  return found;
+}
+
+/* Also what would be copied rather than mounted, and what lies below a hidden folder. */
+static void
+test_hidden_system (void)
+{
+  static PrismNativePiece ssl = { PRISM_NATIVE_PIECE_SHOWN, (char *)"/etc/ssl", NULL };
+  static PrismNativePiece magic = { PRISM_NATIVE_PIECE_CONTENT, (char *)"/etc/magic", (char *)"x" };
+  static PrismNativePiece zone = { PRISM_NATIVE_PIECE_LINK, (char *)"/etc/zone", (char *)"../usr/zone" };
+  static gpointer data[] = { &usr, &ssl, &magic, &zone };
+  static GPtrArray all = { data, G_N_ELEMENTS (data) };
+  static const PrismNativeHost host = { FALSE, 1000, 1000, &all };
+  static const PrismNativeShown shown = { { "/srv/x", PRISM_NATIVE_KIND_FOLDER }, "/etc/ssl/x", FALSE };
+  static const PrismNativePath etc = { "/etc", PRISM_NATIVE_KIND_FOLDER };
+  static const PrismNativePath text = { "/etc/magic", PRISM_NATIVE_KIND_FILE };
+  PrismNativeAsked asked = asked_by (&host);
+
+  g_assert_true (brings (&asked, "/etc/ssl") && brings (&asked, "/etc/magic") && brings (&asked, "/etc/zone"));
+  asked.n_hide = 1;
+  asked.hide = &text;
+  g_assert_true (brings (&asked, "/etc/ssl") && brings (&asked, "/etc/zone"));
+  g_assert_false (brings (&asked, "/etc/magic"));
+  asked.hide = &etc;
+  g_assert_false (brings (&asked, "/etc/ssl") || brings (&asked, "/etc/magic") || brings (&asked, "/etc/zone"));
+  g_assert_true (brings (&asked, "/usr") && brings (&asked, "/etc/passwd"));
+  asked.mounts = &shown;
+  asked.n_mounts = 1;
+  g_assert_true (brings (&asked, "/etc/ssl/x"));
+}
+
 static void
 test_network_only (void)
 {
@@ -334,6 +383,7 @@ main (int argc, char **argv)
   g_test_add_func ("/native/plan/workspace", test_workspace);
   g_test_add_func ("/native/plan/rules", test_rules);
   g_test_add_func ("/native/plan/hidden-with-shown", test_hidden_with_shown);
+  g_test_add_func ("/native/plan/hidden-system", test_hidden_system);
   g_test_add_func ("/native/plan/network-only", test_network_only);
   g_test_add_func ("/native/plan/refused", test_refused);
   g_test_add_func ("/native/plan/odd-names", test_odd_names);
