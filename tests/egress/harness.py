@@ -71,7 +71,7 @@ class Proxy:
         for name, value in properties.items():
             self.proxy.set_property(name, value)
         self.context = GLib.MainContext.new()
-        self.loop = GLib.MainLoop.new(self.context, False)
+        self.ended = False
         self.ready = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -83,7 +83,8 @@ class Proxy:
         self.proxy.connect('audit', self._audit)
         self.proxy.start(None)
         self.ready.set()
-        self.loop.run()
+        while not self.ended:
+            self.context.iteration(True)
         self.context.pop_thread_default()
 
     def _audit(self, proxy, record):
@@ -113,7 +114,8 @@ class Proxy:
 
     def stop(self):
         self.proxy.stop(None)
-        self.loop.quit()
+        self.ended = True
+        self.context.wakeup()
         self.thread.join(DEADLINE)
 
     def __enter__(self):
