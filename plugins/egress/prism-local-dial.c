@@ -7,6 +7,7 @@
 #include "prism-local-ask.h"
 #include "prism-local-decide.h"
 #include "prism-local-io.h"
+#include "prism-local-parent.h"
 #include "prism-local-record.h"
 #include "prism-local-screen.h"
 #include "prism-local-tls.h"
@@ -23,10 +24,12 @@ struct _PrismLocalDial
 {
   PrismLocalQuestion *question;
   GList *addresses; /* GInetAddress; the first is the one that is tried */
+  const char *host; /* that is connected to: the place's, or the parent proxy's */
   int last_error;
 };
 
 static void dial_ready (PrismLocalWatch *watch, guint32 events);
+static void parent_ready (PrismLocalWatch *watch, guint32 events);
 static void hands_ready (PrismLocalWatch *watch, guint32 events);
 
 void
@@ -84,8 +87,9 @@ hands_ready (PrismLocalWatch *watch, guint32 events)
   prism_local_connection_arm (self);
 }
 
+/* The bytes go to the place from here on. */
 static void
-connected (PrismLocalConnection *self)
+reached (PrismLocalConnection *self)
 {
   PrismLocalEngine *engine = prism_local_connection_engine (self);
   g_autoptr (GError) error = NULL;
@@ -98,6 +102,35 @@ connected (PrismLocalConnection *self)
     {
       self->upstream.watch.ready = hands_ready;
       shake_hands (self);
+    }
+}
+
+static void
+parent_ready (PrismLocalWatch *watch, guint32 events)
+{
+  PrismLocalConnection *self =
+      (PrismLocalConnection *)((char *)watch - G_STRUCT_OFFSET (PrismLocalConnection, upstream.watch));
+  g_autofree char *why = NULL;
+  int answer = prism_local_parent_hear (self, &why);
+
+  if (answer > 0)
+    reached (self);
+  else if (answer < 0)
+    refuse_upstream (self, "the parent proxy gave no way there", why != NULL ? why : "it closed the connection");
+  prism_local_connection_arm (self);
+}
+
+static void
+connected (PrismLocalConnection *self)
+{
+  if (!prism_local_parent_needs_tunnel (self))
+    reached (self);
+  else if (!prism_local_parent_ask (self))
+    refuse_upstream (self, "the parent proxy gave no way there", "it closed the connection");
+  else
+    {
+      self->upstream.watch.ready = parent_ready;
+      prism_local_engine_watch (prism_local_connection_engine (self), &self->upstream.watch, EPOLLIN);
     }
 }
 
@@ -129,7 +162,9 @@ static int
 start_connecting (PrismLocalConnection *self, GInetAddress *address)
 {
   struct sockaddr_storage native;
-  socklen_t size = to_native (address, self->place.port, &native);
+  const PrismLocalSettings *settings = &prism_local_connection_engine (self)->settings;
+  guint16 port = settings->parent_host != NULL ? settings->parent_port : self->place.port;
+  socklen_t size = to_native (address, port, &native);
   int fd = socket (native.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), one = 1;
 
   if (fd < 0)
@@ -224,7 +259,8 @@ name_answered (gpointer asker, PrismLocalQuestion *question)
 
   for (GList *it = question->addresses; it != NULL; it = it->next)
     {
-      g_autofree char *why = prism_local_screen (engine, &self->place, it->data);
+      g_autofree char *why =
+          engine->settings.parent_host == NULL ? prism_local_screen (engine, &self->place, it->data) : NULL;
 
       if (why != NULL)
         {
@@ -239,8 +275,7 @@ name_answered (gpointer asker, PrismLocalQuestion *question)
     {
       g_autofree char *why = g_strdup (question->error->message);
 
-      prism_local_refuse (self, PRISM_LOCAL_FAILS, 502, "DNS", "dns", "%s cannot be resolved: %s", self->place.host,
-                          why);
+      prism_local_refuse (self, PRISM_LOCAL_FAILS, 502, "DNS", "dns", "%s cannot be resolved: %s", dial->host, why);
     }
   else
     try_addresses (self);
@@ -252,19 +287,24 @@ prism_local_dial_begin (PrismLocalConnection *self)
 {
   PrismLocalEngine *engine = prism_local_connection_engine (self);
   PrismLocalDial *dial = g_new0 (PrismLocalDial, 1);
+  GInetAddress *address;
 
   prism_local_end_close (engine, &self->upstream);
   self->dial = dial;
   self->state = PRISM_LOCAL_DIALING;
   self->touched = engine->now;
   prism_local_engine_want (engine, prism_local_connection_deadline (self));
-  if (self->place.address != NULL)
+  dial->host = engine->settings.parent_host != NULL ? engine->settings.parent_host : self->place.host;
+  address = engine->settings.parent_host == NULL && self->place.address != NULL
+                ? g_object_ref (self->place.address)
+                : g_inet_address_new_from_string (dial->host);
+  if (address != NULL)
     {
-      dial->addresses = g_list_prepend (NULL, g_object_ref (self->place.address));
+      dial->addresses = g_list_prepend (NULL, address);
       try_addresses (self);
       return;
     }
-  dial->question = prism_local_ask_name (engine, self->place.host, self, name_answered);
+  dial->question = prism_local_ask_name (engine, dial->host, self, name_answered);
   if (dial->question == NULL)
     prism_local_refuse (self, PRISM_LOCAL_FAILS, 503, "LIMIT", "dns", "no thread to ask for names");
 }

@@ -136,6 +136,11 @@ prism_local_record (PrismLocalConnection *connection,
     return;
   pending = g_new (Pending, 1);
   *pending = (Pending){ make_record (connection, decision), log != NULL ? g_object_ref (log) : NULL, !wanted };
+  if (reason_id == NULL && engine->settings.parent_host != NULL && connection->place.address == NULL)
+    {
+      reason_id = "unscreened";
+      reason = "the parent proxy resolved the name, so that its address was not screened";
+    }
   if (reason_id != NULL)
     prism_audit_record_set_reason (pending->record, reason_id, reason);
   if (!prism_local_records_wait (engine) && hand_on (engine, pending))

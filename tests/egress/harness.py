@@ -81,7 +81,10 @@ class Proxy:
     def _run(self):
         self.context.push_thread_default()
         self.proxy.connect('audit', self._audit)
-        self.proxy.start(None)
+        try:
+            self.proxy.start(None)
+        except GLib.Error:
+            self.ended = True  # whoever adds a listener is told
         self.ready.set()
         while not self.ended:
             self.context.iteration(True)

@@ -594,6 +594,33 @@ class Changes(Base):
         self.assertEqual(self.proxy.record(lambda r: r.get_sandbox_id() == 'sandbox-1').get_decision(), Prism.AuditDecision.ALLOW)
         given.close()
 
+    def test_parent(self):
+        """a parent proxy is gone through; names are its to resolve, and the record says so"""
+        authority = harness.Authority()
+        self.addCleanup(authority.folder.cleanup)
+        plain, secure = self.origin(), self.origin(context=authority.server('good.test'))
+        parent = self.proxy.listen(('good.test', plain.port), ('good.test', secure.port))
+        child = Proxy(parent_proxy=parent.dup_endpoint(), trust_file=authority.path('ca.pem'))
+        self.addCleanup(child.stop)
+        child.names.table.clear()
+        listener = child.listen(('good.test', plain.port), ('good.test', secure.port, ANY, harness.PRIVATE | harness.UPGRADE),
+                                ('evil.test',), rule('127.0.0.1', 0, ANY, 0))
+        with Client(listener) as client:
+            for _ in range(2):
+                self.assertEqual(client.get(f'http://good.test:{plain.port}/'), (200, b'hello'))
+            self.assertEqual(client.get(f'http://good.test:{secure.port}/'), (200, b'hello'))
+        with Client(listener) as client:
+            self.assertEqual(client.connect(f'good.test:{secure.port}'), 200)
+            with authority.client().wrap_socket(client.socket, server_hostname='good.test') as tls:
+                tls.sendall(b'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+                self.assertTrue(tls.recv(100).startswith(b'HTTP/1.1 200'))
+        self.assertEqual(self.connect(listener, 'evil.test:443'), 502)
+        self.assertEqual(self.get(listener, f'127.0.0.1:{plain.port}'), 403)
+        self.assertEqual(child.names.asked, [])
+        child.record(lambda r: r.get_reason_id() == 'unscreened', 3)
+        with self.assertRaises(GLib.Error):
+            Proxy(parent_proxy='ftp://x').listen(('good.test',))
+
     def test_attestation(self):
         """an attestation says what is in force, signed if there is a key"""
         import subprocess
