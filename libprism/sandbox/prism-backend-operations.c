@@ -125,20 +125,43 @@ prism_create_operation_get_reference (PrismCreateOperation *self)
   return self->reference;
 }
 
+static gboolean
+has_what_is_required (PrismCreateOperation *self, PrismSandbox *sandbox, GError **error)
+{
+  PrismControls required = self->spec != NULL ? prism_sandbox_spec_get_require (self->spec) : PRISM_CONTROLS_NONE;
+  g_autoptr (PrismCapabilities) real = NULL;
+
+  if (required == PRISM_CONTROLS_NONE)
+    return TRUE;
+  real = prism_sandbox_dup_capabilities (sandbox);
+  return prism_capabilities_check_required (real, required, error);
+}
+
 /**
  * prism_create_operation_complete:
  * @self: an operation that was not answered
  * @sandbox: a running sandbox. If nobody waits for it any more, it is closed.
+ *
+ * A sandbox that says itself that it lacks what the spec requires is closed, and
+ * the caller is told so: a backend need not look, and may not overlook it.
  *
  * Since: 1.0
  */
 void
 prism_create_operation_complete (PrismCreateOperation *self, PrismSandbox *sandbox)
 {
+  g_autoptr (GError) error = NULL;
+
   g_return_if_fail (PRISM_IS_CREATE_OPERATION (self));
   g_return_if_fail (PRISM_IS_SANDBOX (sandbox));
 
-  prism_operation_answer_object (self, sandbox);
+  if (has_what_is_required (self, sandbox, &error))
+    {
+      prism_operation_answer_object (self, sandbox);
+      return;
+    }
+  prism_operation_fail (PRISM_OPERATION (self), error);
+  prism_sandbox_close_async (sandbox, NULL, NULL, NULL);
 }
 
 /* --- list, reap --------------------------------------------------------------------- */

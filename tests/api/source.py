@@ -92,7 +92,7 @@ def no_backend_named():
 def licences():
     """every source says its licence in its first five lines"""
     plain = ('.md', '.json', '.txt', '.gir', '.po', '.supp', 'COPYING', 'NEWS', 'LINGUAS', 'POTFILES.in', '.gitignore', '.editorconfig',
-             '.clang-format', '.keep', '.html', '.svg', '.rst', '.deps')
+             '.clang-format', '.keep', '.html', '.svg', '.rst', '.deps', 'data/debian/copyright')
     for name in files():
         if name.endswith(plain) or '/seeds/' in name or os.path.islink(name):
             continue
