@@ -285,6 +285,24 @@ add_limits (PrismSandboxSpec *spec, char **texts, GError **error)
   return FALSE;
 }
 
+/* An empty list would require nothing, where a script's variable was to say what. */
+static gboolean
+parse_require (char **texts, guint *require, GError **error)
+{
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      if (texts[i][0] == '\0')
+        return bad_value (error, _ ("--require: it names no control"));
+      if (!prism_cli_parse_flags (PRISM_TYPE_CONTROLS, texts[i], require, error))
+        {
+          g_prefix_error (error, "--require: ");
+          return FALSE;
+        }
+    }
+
+  return TRUE;
+}
+
 /* The spec as the options say it; not yet checked as a whole. */
 PrismSandboxSpec *
 prism_cli_options_spec (const PrismCliOptions *self, GError **error)
@@ -296,13 +314,9 @@ prism_cli_options_spec (const PrismCliOptions *self, GError **error)
   if (workspace == NULL)
     return NULL;
 
+  if (!parse_require (self->require, &require, error))
+    return NULL;
   spec = prism_sandbox_spec_new (workspace);
-  for (guint i = 0; self->require != NULL && self->require[i] != NULL; i++)
-    if (!prism_cli_parse_flags (PRISM_TYPE_CONTROLS, self->require[i], &require, error))
-      {
-        g_prefix_error (error, "--require: ");
-        return NULL;
-      }
   g_object_set (spec, "workspace-mode", self->mode, "network", PRISM_NETWORK_MODE_NONE, "require", require, NULL);
 
   for (guint i = 0; self->hide != NULL && self->hide[i] != NULL; i++)
