@@ -21,10 +21,10 @@
 
 static struct
 {
-  char path[PRISM_WIRE_MAX_PATH + 1];
   int dir;
   bool made, second, frozen; /* second: a v2 group */
 } freezer = { .dir = -1 };
+static char freezer_path[PRISM_WIRE_MAX_PATH + 1];
 
 static int
 compare (const void *a, const void *b)
@@ -148,12 +148,12 @@ open_group (const struct launch_plan *plan, const char *path)
   if (freezer.dir >= 0)
     {
       errno = EEXIST;
-      return strcmp (freezer.path, path) == 0;
+      return strcmp (freezer_path, path) == 0;
     }
   if (!there && mkdir (path, 0755) < 0)
     return false;
   freezer.made = !there;
-  strcpy (freezer.path, path);
+  strcpy (freezer_path, path);
   freezer.dir = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (freezer.dir < 0 || flock (freezer.dir, LOCK_SH) < 0)
     return false;
@@ -208,5 +208,5 @@ launch_is_frozen (void)
 const char *
 launch_freezer_to_remove (void)
 {
-  return freezer.made ? freezer.path : NULL;
+  return freezer.made ? freezer_path : NULL;
 }

@@ -32,10 +32,12 @@ static struct
   bool kept;      /* it was deposited: the end of a host is not its own */
   uint64_t until, speak_by, look_at;
   int listener, folder, deposit;
-  char path[PRISM_WIRE_MAX_PATH + 1]; /* of the folder */
 } host = {
   .agent = -1, .connected = true, .served = true, .until = NEVER, .listener = -1, .folder = -1, .deposit = -1
 };
+
+/* Of the folder; beside the rest, which is not all zero, it would lie in the program's file. */
+static char way_in[PRISM_WIRE_MAX_PATH + 1];
 
 static uint64_t
 now (void)
@@ -61,7 +63,7 @@ way_is_there (void)
 {
   struct stat named, itself, socket;
 
-  return fstat (host.folder, &itself) == 0 && lstat (host.path, &named) == 0 && named.st_ino == itself.st_ino
+  return fstat (host.folder, &itself) == 0 && lstat (way_in, &named) == 0 && named.st_ino == itself.st_ino
          && named.st_dev == itself.st_dev
          && fstatat (host.folder, PRISM_LAUNCH_SOCKET, &socket, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -75,19 +77,19 @@ launch_host_forget (void)
   if (host.folder >= 0)
     unlinkat (host.folder, PRISM_LAUNCH_SOCKET, 0);
   if (there)
-    rmdir (host.path);
+    rmdir (way_in);
 }
 
 static int
 take_deposit (struct prism_wire_reader *r, int *fds, size_t n)
 {
   uint64_t ms = prism_wire_u64 (r);
-  const char *path = prism_wire_str (r, sizeof host.path - 1);
+  const char *path = prism_wire_str (r, sizeof way_in - 1);
 
   if (!prism_wire_done (r) || n != 3 || host.kept || (host.plan->flags & PRISM_LAUNCH_DETACHED) == 0 || ms == 0
       || path[0] != '/')
     return EINVAL;
-  strcpy (host.path, path);
+  strcpy (way_in, path);
   host.listener = fds[0];
   host.folder = fds[1];
   host.deposit = fds[2];

@@ -9,7 +9,6 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -139,14 +138,16 @@ is_refused (int family)
 static bool
 maps_one_plain_id (void)
 {
-  char text[256];
-  unsigned inside, out, count;
-  const char *end;
+  char text[256], *at = text;
+  unsigned long inside, out, count;
 
-  if (read_file ("/proc/self/uid_map", text, sizeof text) == 0 || sscanf (text, "%u %u %u", &inside, &out, &count) != 3)
+  if (read_file ("/proc/self/uid_map", text, sizeof text) == 0)
     return false;
-  end = strchr (text, '\n');
-  return inside == PRISM_LAUNCH_ID && out != 0 && count == 1 && (end == NULL || end[1] == 0);
+  inside = strtoul (at, &at, 10);
+  out = strtoul (at, &at, 10);
+  count = strtoul (at, &at, 10);
+  /* One line of three numbers, the second not root's. */
+  return inside == PRISM_LAUNCH_ID && out != 0 && count == 1 && (*at == 0 || (*at == '\n' && at[1] == 0));
 }
 
 static bool

@@ -23,14 +23,18 @@ keep (PrismNativeRequest *self, char *text)
 static char *
 make_id (void)
 {
+  static const char digits[] = "0123456789abcdef";
   guint8 bytes[16];
-  GString *text = g_string_sized_new (32);
+  char *text = g_malloc0 (2 * sizeof bytes + 1);
 
   if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
     g_error ("getrandom: %s", g_strerror (errno));
   for (guint i = 0; i < sizeof bytes; i++)
-    g_string_append_printf (text, "%02x", bytes[i]);
-  return g_string_free (text, FALSE);
+    {
+      text[2 * i] = digits[bytes[i] >> 4];
+      text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+  return text;
 }
 
 static gboolean refuse (GError **error, PrismSandboxError code, const char *format, ...) G_GNUC_PRINTF (3, 4);
