@@ -86,6 +86,16 @@ close_sandbox (PrismCliRun *run)
   run->close_us = g_get_monotonic_time () - started;
 }
 
+/* What was asked to be written down and was not is an error of the run. */
+static void
+flush_audit (PrismCliRun *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (run->audit != NULL && !prism_audit_log_flush (run->audit, 5000, &error) && run->error == NULL)
+    run->error = g_steal_pointer (&error);
+}
+
 static void
 run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancellable)
 {
@@ -99,6 +109,7 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
     return;
 
   run->backend = g_strdup (prism_backend_get_name (backend));
+  g_object_get (spec, "audit", &run->audit, NULL);
   create (run, backend, spec, options, cancellable);
   if (run->sandbox == NULL)
     return;
@@ -107,6 +118,7 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
   if (run->result != NULL && options->export_path != NULL && !g_cancellable_is_cancelled (cancellable))
     run->identity = prism_cli_export (run->sandbox, options->export_path, options->quiet, cancellable, &run->error);
   close_sandbox (run);
+  flush_audit (run);
 }
 
 /* Returns prism's exit status. */
@@ -127,6 +139,7 @@ prism_cli_execute (PrismCliOptions *options)
   status = prism_cli_run_status (&run);
 
   g_clear_object (&run.sandbox);
+  g_clear_object (&run.audit);
   g_clear_object (&run.result);
   g_clear_pointer (&run.identity, prism_tree_identity_free);
   g_clear_pointer (&run.backend, g_free);

@@ -24,6 +24,10 @@ error_type (GQuark domain)
     return PRISM_TYPE_LIMIT_ERROR;
   if (domain == PRISM_PLUGIN_ERROR)
     return PRISM_TYPE_PLUGIN_ERROR;
+  if (domain == PRISM_EGRESS_ERROR)
+    return PRISM_TYPE_EGRESS_ERROR;
+  if (domain == PRISM_POLICY_ERROR)
+    return PRISM_TYPE_POLICY_ERROR;
   if (domain == G_IO_ERROR)
     return G_TYPE_IO_ERROR_ENUM;
 

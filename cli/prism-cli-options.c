@@ -3,6 +3,7 @@
  * What cannot be given is refused with the reason; nothing is taken and dropped. */
 #include "prism-cli-options.h"
 
+#include "prism-cli-egress.h"
 #include "prism-cli-names.h"
 #include "prism-cli-property.h"
 #include "prism-cli-workspace.h"
@@ -45,6 +46,8 @@ static GOptionEntry entries[] = {
     N_ ("NAME=VALUE") },
   { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.settings,
     N_ ("Any property of the backend; “prism inspect” lists them"), N_ ("NAME=VALUE") },
+  { "proxy-set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.proxy_settings,
+    N_ ("Any property of the egress proxy, such as trust-file=CA.pem"), N_ ("NAME=VALUE") },
   { "require", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.require,
     N_ ("Refuse to start unless the sandbox really has these controls"), N_ ("LIST") },
   { "timeout", 0, 0, G_OPTION_ARG_FILENAME, &parsed.timeout, N_ ("End the command after 500ms, 30s, 5m"),
@@ -71,9 +74,11 @@ prism_cli_options_clear (PrismCliOptions *self)
   char **const strings[] = { &self->backend,     &self->workspace, &self->workspace_mode,
                              &self->export_path, &self->network,   &self->policy,
                              &self->approve,     &self->audit,     &self->timeout };
-  char ***const lists[] = { &self->read_only,     &self->read_write, &self->hide,   &self->protect,  &self->env,
-                            &self->allow,         &self->preset,     &self->limits, &self->settings, &self->require,
-                            &self->allow_private, &self->credential, &self->argv };
+  char ***const lists[] = { &self->read_only,      &self->read_write,    &self->hide,
+                            &self->protect,        &self->env,           &self->allow,
+                            &self->preset,         &self->limits,        &self->settings,
+                            &self->require,        &self->allow_private, &self->credential,
+                            &self->proxy_settings, &self->argv };
 
   for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
     g_clear_pointer (strings[i], g_free);
@@ -95,34 +100,15 @@ bad_value (GError **error, const char *format, ...)
   return FALSE;
 }
 
-/* Options whose plug-ins this version does not have: a control that is not
- * there must not look as if it were. */
+/* Approval is of a later version: a control that is not there must not look as if it
+ * were. */
 static gboolean
 refuse_absent (const PrismCliOptions *self, GError **error)
 {
-  const struct
-  {
-    const char *option;
-    gboolean given;
-  } options[] = {
-    { "--network egress", g_strcmp0 (self->network, "egress") == 0 },
-    { "--allow", self->allow != NULL },
-    { "--preset", self->preset != NULL },
-    { "--allow-private", self->allow_private != NULL },
-    { "--credential", self->credential != NULL },
-    { "--audit", self->audit != NULL },
-    { "--policy", self->policy != NULL },
-    { "--approve", self->approve != NULL },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
-    if (options[i].given)
-      return bad_value (
-          error,
-          _ ("%s is not supported by this version: it has neither an egress proxy nor policies yet, and a "
-             "sandbox without a network is all it can give; leave the option out"),
-          options[i].option);
-  if (self->network != NULL && !g_str_equal (self->network, "none"))
+  if (self->approve != NULL)
+    return bad_value (error, _ ("--approve is not supported by this version, which asks for no approval; leave the "
+                                "option out"));
+  if (self->network != NULL && !g_str_equal (self->network, "none") && !g_str_equal (self->network, "egress"))
     return bad_value (error, _ ("--network %s: it is none or egress"), self->network);
 
   return TRUE;
@@ -317,7 +303,9 @@ prism_cli_options_spec (const PrismCliOptions *self, GError **error)
   if (!parse_require (self->require, &require, error))
     return NULL;
   spec = prism_sandbox_spec_new (workspace);
-  g_object_set (spec, "workspace-mode", self->mode, "network", PRISM_NETWORK_MODE_NONE, "require", require, NULL);
+  g_object_set (spec, "workspace-mode", self->mode, "require", require, NULL);
+  if (!prism_cli_egress_apply (self, spec, error))
+    return NULL;
 
   for (guint i = 0; self->hide != NULL && self->hide[i] != NULL; i++)
     {

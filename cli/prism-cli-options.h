@@ -27,6 +27,7 @@ typedef struct
   char *audit;
   char **limits;
   char **settings;
+  char **proxy_settings;
   char **require;
   char *timeout;
   gboolean tty;

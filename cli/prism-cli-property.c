@@ -263,6 +263,40 @@ prism_cli_make_backend (PrismRegistry *registry, const char *name, const char *c
   return type != G_TYPE_INVALID ? PRISM_BACKEND (make_object (name, type, settings, error)) : NULL;
 }
 
+/* An object that is there already: one property after the other. */
+static gboolean
+set_property (GObject *object, const char *setting, GError **error)
+{
+  const char *equals = strchr (setting, '=');
+  g_autofree char *name = equals != NULL ? g_strndup (setting, equals - setting) : NULL;
+  GParamSpec *pspec = name != NULL ? g_object_class_find_property (G_OBJECT_GET_CLASS (object), name) : NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  if (name == NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 _ ("--proxy-set %s: it is not of the form NAME=VALUE"), setting);
+  else if (pspec == NULL || (pspec->flags & G_PARAM_WRITABLE) == 0 || G_TYPE_IS_OBJECT (pspec->value_type))
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 _ ("--proxy-set %s: the egress proxy has no such property that could be set"), name);
+  else if (prism_cli_property_parse (pspec, equals + 1, &value, error))
+    {
+      g_object_set_property (object, pspec->name, &value);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+PrismEgressProxy *
+prism_cli_make_egress_proxy (PrismRegistry *registry, const char *const *settings, GError **error)
+{
+  g_autoptr (PrismEgressProxy) proxy = prism_registry_create_egress_proxy (registry, NULL, error);
+
+  for (guint i = 0; proxy != NULL && settings != NULL && settings[i] != NULL; i++)
+    if (!set_property (G_OBJECT (proxy), settings[i], error))
+      return NULL;
+  return g_steal_pointer (&proxy);
+}
+
 /* For people: "a boolean", "one of: a, b". */
 char *
 prism_cli_property_kind (GParamSpec *pspec)

@@ -9,6 +9,10 @@ G_BEGIN_DECLS
 PrismBackend *
 prism_cli_make_backend (PrismRegistry *registry, const char *name, const char *const *settings, GError **error);
 
+/* The same of the egress proxy of the highest priority. */
+PrismEgressProxy *
+prism_cli_make_egress_proxy (PrismRegistry *registry, const char *const *settings, GError **error);
+
 gboolean prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GError **error);
 char *prism_cli_property_kind (GParamSpec *pspec);
 char *prism_cli_property_default (GParamSpec *pspec);

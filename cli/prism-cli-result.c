@@ -2,6 +2,7 @@
 /* What is said of a run: its exit status, its JSON, its messages. */
 #include "prism-cli-result.h"
 
+#include "prism-cli-audit.h"
 #include "prism-cli-json.h"
 #include "prism-cli-names.h"
 #include "prism-cli-signals.h"
@@ -148,6 +149,29 @@ add_result (PrismJson *json, PrismResult *result)
   prism_json_boolean (json, "stderr_truncated", result != NULL && prism_result_get_stderr_truncated (result));
 }
 
+/* Each place once, as a rule would say it. */
+static void
+add_places (PrismJson *json, const char *key, PrismAuditLog *audit, PrismAuditDecision decision)
+{
+  g_autoptr (GPtrArray) records = audit != NULL ? prism_audit_log_list_distinct (audit, decision) : NULL;
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  prism_json_begin_array (json, key);
+  for (guint i = 0; records != NULL && i < records->len; i++)
+    {
+      char *place = prism_cli_audit_place (records->pdata[i]);
+
+      if (g_hash_table_contains (seen, place))
+        {
+          g_free (place);
+          continue;
+        }
+      prism_json_string (json, NULL, place);
+      g_hash_table_add (seen, place);
+    }
+  prism_json_end_array (json);
+}
+
 gboolean
 prism_cli_run_print_json (const PrismCliRun *run, const PrismCliOptions *options)
 {
@@ -160,8 +184,8 @@ prism_cli_run_print_json (const PrismCliRun *run, const PrismCliOptions *options
   prism_json_string (json, "backend", run->backend);
   prism_cli_json_capabilities (json, "capabilities", capabilities);
   prism_json_begin_object (json, "egress");
-  prism_json_strv (json, "allowed", NULL);
-  prism_json_strv (json, "denied", NULL);
+  add_places (json, "allowed", run->audit, PRISM_AUDIT_DECISION_ALLOW);
+  add_places (json, "denied", run->audit, PRISM_AUDIT_DECISION_DENY);
   prism_json_end_object (json);
   if (run->identity != NULL)
     {
@@ -274,6 +298,30 @@ explain_export (const PrismTreeIdentity *identity, const char *path)
                      prism_tree_identity_get_sha256 (identity), entries, bytes);
 }
 
+#define MOST_DENIED 5
+
+/* What a program inside may have said in words of its own, or not at all. */
+static void
+explain_denied (PrismAuditLog *audit)
+{
+  g_autoptr (GPtrArray) denied = prism_audit_log_list_distinct (audit, PRISM_AUDIT_DECISION_DENY);
+
+  for (guint i = 0; i < denied->len && i < MOST_DENIED; i++)
+    {
+      const PrismAuditRecord *record = denied->pdata[i];
+      g_autofree char *place = prism_cli_audit_place (record);
+      g_autofree char *remedy = prism_cli_audit_remedy (record);
+      const char *reason_id = prism_audit_record_get_reason_id (record);
+
+      if (remedy != NULL)
+        prism_cli_hint (_ ("denied: %s (%s); %s would allow it"), place, reason_id != NULL ? reason_id : "", remedy);
+      else
+        prism_cli_hint (_ ("denied: %s: %s"), place, prism_audit_record_get_reason (record) ?: "");
+    }
+  if (denied->len > MOST_DENIED)
+    prism_cli_hint (_ ("denied: %u more; --audit FILE writes all of them down"), denied->len - MOST_DENIED);
+}
+
 /* To stderr. A command that ended by itself is not commented on: what it says
  * is its own, and why it failed is not guessed at. */
 void
@@ -300,6 +348,8 @@ prism_cli_run_explain (const PrismCliRun *run, const PrismCliOptions *options)
     }
   if (run->result != NULL && !options->quiet)
     explain_result (run, options);
+  if (run->audit != NULL && !options->quiet && !options->json)
+    explain_denied (run->audit);
   if (run->identity != NULL && !options->quiet && !options->json)
     explain_export (run->identity, options->export_path);
 }

@@ -13,6 +13,7 @@ typedef struct
   char *backend;
   PrismResult *result;
   PrismTreeIdentity *identity; /* of what was exported */
+  PrismAuditLog *audit;        /* of what was reached; NULL: there was no way out */
   GError *error;               /* why there is no result, or what went wrong after it */
   gboolean started;            /* the sandbox was there: an error is the command's */
   gboolean timed_out;          /* on a terminal, where the result cannot say it */

@@ -32,6 +32,12 @@ const PrismCliCommand *prism_cli_find_command (const char *name);
 
 GOptionEntry *prism_cmd_doctor_entries (void);
 GOptionEntry *prism_cmd_inspect_entries (void);
+GOptionEntry *prism_cmd_log_entries (void);
+GOptionEntry *prism_cmd_policy_entries (void);
+GOptionEntry *prism_cmd_proxy_entries (void);
+int prism_cmd_log (int argc, char **argv);
+int prism_cmd_policy (int argc, char **argv);
+int prism_cmd_proxy (int argc, char **argv);
 int prism_cmd_run (int argc, char **argv);
 int prism_cmd_shell (int argc, char **argv);
 int prism_cmd_doctor (int argc, char **argv);

@@ -97,7 +97,8 @@ offer_settings (const char *prefix, const char *backend)
 static void
 offer_value (const char *option, const char *prefix, char **words)
 {
-  static const char *const files[] = { "ro", "rw", "hide", "protect", "export", "policy", "audit", NULL };
+  static const char *const files[] = { "ro",     "rw",    "hide",   "protect",    "export",
+                                       "policy", "audit", "attest", "attest-key", NULL };
 
   if (g_str_equal (option, "backend"))
     offer_strv (prefix, prism_registry_list_backends (prism_registry_get_default ()), "");
@@ -107,6 +108,12 @@ offer_value (const char *option, const char *prefix, char **words)
     offer_enum (prefix, PRISM_TYPE_WORKSPACE_MODE);
   else if (g_str_equal (option, "network"))
     offer_strv (prefix, g_strsplit ("none egress", " ", -1), "");
+  else if (g_str_equal (option, "preset"))
+    offer_strv (prefix, prism_egress_policy_list_presets (), "");
+  else if (g_str_equal (option, "listen"))
+    offer_strv (prefix, g_strsplit ("127.0.0.1:3128 unix:", " ", -1), "");
+  else if (g_str_equal (option, "proxy-set"))
+    offer_strv (prefix, g_strsplit ("trust-file parent-proxy", " ", -1), "=");
   else if (g_str_equal (option, "approve"))
     offer_strv (prefix, g_strsplit ("never ask always", " ", -1), "");
   else if (g_str_equal (option, "limit"))
@@ -187,6 +194,15 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
     g_print (":commands\n");
   else if (command->run == prism_cmd_doctor || command->run == prism_cmd_inspect)
     offer_strv (last, prism_registry_list_backends (prism_registry_get_default ()), "");
+  else if (command->run == prism_cmd_log)
+    g_print (":files\n");
+  else if (command->run == prism_cmd_policy)
+    {
+      if (n == 2)
+        offer (last, "fingerprint", "");
+      else
+        g_print (":files\n");
+    }
   else if (command->run == prism_cmd_help)
     for (guint i = 0; prism_cli_commands[i].summary != NULL; i++)
       offer (last, prism_cli_commands[i].name, "");

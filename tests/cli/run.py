@@ -453,11 +453,8 @@ class Options(base.Case):
 
     def test_absent(self):
         """options of what this version does not have are refused, not ignored"""
-        for option in (['--network', 'egress'], ['--allow', 'example.com'], ['--preset', 'github'], ['--allow-private', 'x'],
-                       ['--credential', 'a=b:C'], ['--policy', 'x.json'], ['--approve', 'always'], ['--audit', 'x']):
-            with self.subTest(option[0]):
-                done = self.run_prism('run', *option, '--', 'true')
-                self.assertEqual((done.returncode, b'not supported' in done.stderr), (125, True), done)
+        done = self.run_prism('run', '--approve', 'always', '--', 'true')
+        self.assertEqual((done.returncode, b'not supported' in done.stderr), (125, True), done)
 
     def test_own_words(self):
         """a command's own errors are passed on and not commented on (M-7)"""
