@@ -20,7 +20,7 @@ wants_terminal (const PrismCliOptions *options)
     return TRUE;
 
   return !options->no_tty && !options->no_input && !options->json && isatty (STDIN_FILENO) && isatty (STDOUT_FILENO)
-         && isatty (STDERR_FILENO);
+         && isatty (STDERR_FILENO) && !prism_cli_in_background ();
 }
 
 static void

@@ -70,13 +70,24 @@ prism_cli_output_watch (PrismCliOutput *self, PrismCommand *command)
   g_signal_connect (command, "output", G_CALLBACK (on_output), self);
 }
 
-/* Our standard input to relay, or NULL where it has nothing to give: closed, or /dev/null. */
+/* A shell's background job: it would be stopped for reading its terminal, and for
+ * setting it. */
+gboolean
+prism_cli_in_background (void)
+{
+  pid_t foreground = tcgetpgrp (STDIN_FILENO);
+
+  return foreground >= 0 && foreground != getpgrp ();
+}
+
+/* Our standard input to relay, or NULL where it has nothing to give: closed, /dev/null,
+ * or a terminal that somebody else has. */
 GInputStream *
 prism_cli_input (GError **error)
 {
   struct stat st;
 
-  if (prism_cli_was_closed (STDIN_FILENO))
+  if (prism_cli_was_closed (STDIN_FILENO) || prism_cli_in_background ())
     return NULL;
   if (fstat (STDIN_FILENO, &st) != 0 || S_ISDIR (st.st_mode))
     {

@@ -17,6 +17,7 @@ void prism_cli_output_init (PrismCliOutput *self, GCancellable *cancellable);
 void prism_cli_output_watch (PrismCliOutput *self, PrismCommand *command);
 gboolean prism_cli_output_write (PrismCliOutput *self, int fd, const char *data, gsize length);
 
+gboolean prism_cli_in_background (void);
 GInputStream *prism_cli_input (GError **error);
 
 G_END_DECLS

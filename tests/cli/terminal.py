@@ -21,13 +21,13 @@ import taptest
 class Terminal:
     """A pseudo-terminal with prism in its foreground."""
 
-    def __init__(self, case, arguments, rows=31, columns=97, env=None):
+    def __init__(self, case, arguments, rows=31, columns=97, env=None, program=PRISM):
         self.case = case
         self.seen = b''
         self.master, self.slave = pty.openpty()
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen([PRISM, *arguments], stdin=self.slave, stdout=self.slave, stderr=self.slave,
+        self.process = subprocess.Popen([program, *arguments], stdin=self.slave, stdout=self.slave, stderr=self.slave,
                                         cwd=case.folder, env={**os.environ, 'TERM': 'xterm', **(env or {})},
                                         preexec_fn=self.take)
         case.addCleanup(self.close)
@@ -104,6 +104,14 @@ class OnTerminal(base.Case):
         """-t without a terminal: one inside, fed from the pipe"""
         done = self.run_prism('run', '-t', '--', 'sh', '-c', 'stty -echo; test -t 0 && read line && echo "got $line"', input=b'words\n')
         self.assertEqual((done.returncode, b'got words' in done.stdout), (0, True), done)
+
+    def test_background(self):
+        """a shell's background job runs on, without a terminal and without input, rather than be stopped"""
+        terminal = Terminal(self, ['-mc', '"$0" run -- sh -c "cat; test -t 1 || echo plain; exit 7" & wait $!; echo status $?', PRISM],
+                            program='bash')
+        self.assertEqual(terminal.wait(), 0, terminal.seen)
+        self.assertIn(b'plain\r\n', terminal.seen)
+        self.assertIn(b'status 7\r\n', terminal.seen)
 
     def test_status(self):
         """exit statuses come through a terminal too"""
