@@ -24,7 +24,7 @@ extern struct stage stage;
 /* judge.c */
 char *judge_result (const Attack *attack, PrismResult *result, gint64 took_ms);
 /* Does it still serve? */
-char *judge_sandbox (PrismSandbox *sandbox, const char *program);
+char *judge_sandbox (const Attack *attack, PrismSandbox *sandbox, const char *program);
 /* Has what the timeout should have ended ended? */
 char *judge_ended (const Attack *attack);
 /* After close: processes, the host's things, its folder, its memory. */

@@ -229,7 +229,7 @@ run_attack (PrismBackend *backend, const Attack *attack)
   if (wrong == NULL)
     wrong = judge_ended (attack);
   if (wrong == NULL)
-    wrong = judge_sandbox (sandbox, STAGE_MOUNT "/malice");
+    wrong = judge_sandbox (attack, sandbox, STAGE_MOUNT "/malice");
   g_clear_error (&error);
   for (guint i = 0; neighbours != NULL && i < neighbours->len; i++)
     prism_sandbox_close (neighbours->pdata[i], NULL, NULL);
@@ -295,7 +295,7 @@ run_network_only (PrismBackend *backend, const Attack *attack)
   else if (prism_result_get_exit_code (result) != MALICE_ESCAPED)
     wrong = g_strdup ("is not open, though the report says so");
   if (wrong == NULL)
-    wrong = judge_sandbox (sandbox, program);
+    wrong = judge_sandbox (attack, sandbox, program);
   prism_sandbox_close (sandbox, NULL, NULL);
   if (wrong == NULL)
     wrong = judge_closed (attack, 0);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "by-library.h"
+
 typedef struct
 {
   char *path;
@@ -37,16 +39,6 @@ tear_down (Fixture *f, gconstpointer data)
   g_free (f->path);
 }
 
-static PrismSandbox *
-create (Fixture *f)
-{
-  g_autoptr (GError) error = NULL;
-  PrismSandbox *sandbox = prism_backend_create_sandbox (f->backend, f->spec, NULL, &error);
-
-  g_assert_no_error (error);
-  return sandbox;
-}
-
 static void
 assert_refused (Fixture *f, PrismSandboxError code, const char *word)
 {
@@ -59,42 +51,19 @@ assert_refused (Fixture *f, PrismSandboxError code, const char *word)
   g_assert_nonnull (strstr (error->message, word));
 }
 
-static char *
-run (PrismSandbox *sandbox, const char *script)
-{
-  const char *const argv[] = { "sh", "-c", script, NULL };
-  g_autoptr (PrismCommand) command = prism_command_new (argv);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
-  GBytes *out;
-
-  g_assert_no_error (error);
-  out = prism_result_get_stdout (result);
-  return g_strchomp (g_strndup (g_bytes_get_data (out, NULL), g_bytes_get_size (out)));
-}
-
-static void
-close_sandbox (PrismSandbox *sandbox)
-{
-  g_autoptr (GError) error = NULL;
-
-  prism_sandbox_close (sandbox, NULL, &error);
-  g_assert_no_error (error);
-}
-
 static void
 test_run (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
-  g_autofree char *output = run (sandbox, "id -u; pwd; echo out >file"), *file = NULL;
+  g_autofree char *output = library_run (sandbox, "id -u; pwd; echo out >file"), *file = NULL;
 
   g_assert_cmpstr (output, ==, "10001\n/workspace");
   file = g_build_filename (f->path, "file", NULL);
   g_assert_true (g_file_test (file, G_FILE_TEST_IS_REGULAR));
   g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
-  close_sandbox (sandbox);
-  close_sandbox (sandbox);
+  library_close (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -105,26 +74,27 @@ test_network_only (Fixture *f, gconstpointer data)
   g_autofree char *output = NULL;
 
   g_object_set (f->backend, "isolation", 1, NULL);
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
-  output = run (sandbox, "pwd; ls -d /proc/1/root /etc/shadow; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; "
-                         "python3 -c 'import socket; socket.socket(socket.AF_UNIX)' 2>/dev/null || echo no unix; "
-                         "python3 -c 'import socket; socket.socketpair()' && echo pair");
+  output =
+      library_run (sandbox, "pwd; ls -d /proc/1/root /etc/shadow; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; "
+                            "python3 -c 'import socket; socket.socket(socket.AF_UNIX)' 2>/dev/null || echo no unix; "
+                            "python3 -c 'import socket; socket.socketpair()' && echo pair");
   g_test_message ("%s", output);
   g_assert_true (g_str_has_prefix (output, f->path));
   g_assert_nonnull (strstr (output, "/etc/shadow"));
   g_assert_nonnull (strstr (output, "\nlo\nno unix\npair"));
   g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==,
                     PRISM_CONTROLS_NETWORK | PRISM_CONTROLS_EGRESS | PRISM_CONTROLS_WORKSPACE);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 
   g_object_set (f->backend, "unix-sockets", 1, NULL);
   g_clear_object (&sandbox);
   g_clear_pointer (&capabilities, prism_capabilities_unref);
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
   g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, PRISM_CONTROLS_WORKSPACE);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -145,20 +115,21 @@ test_netns_command (Fixture *f, gconstpointer data)
   g_autofree char *first = NULL, *second = NULL, *up = NULL, *caps = NULL;
 
   g_object_set (f->backend, "netns", 1, NULL);
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
-  first = run (sandbox, "readlink /proc/self/ns/net");
-  second = run (sandbox, "readlink /proc/self/ns/net");
-  up = run (sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; cat /sys/class/net/lo/operstate 2>/dev/null; "
-                     "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0))' 2>&1 | tail -1");
-  caps = run (sandbox, "grep -E 'Cap(Eff|Prm|Bnd)|Seccomp:|NoNew' /proc/self/status | tr -d ' \\t\\n'");
+  first = library_run (sandbox, "readlink /proc/self/ns/net");
+  second = library_run (sandbox, "readlink /proc/self/ns/net");
+  up = library_run (sandbox,
+                    "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; cat /sys/class/net/lo/operstate 2>/dev/null; "
+                    "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0))' 2>&1 | tail -1");
+  caps = library_run (sandbox, "grep -E 'Cap(Eff|Prm|Bnd)|Seccomp:|NoNew' /proc/self/status | tr -d ' \\t\\n'");
   g_test_message ("%s %s %s", first, second, up);
   g_assert_cmpstr (first, !=, second);
   g_assert_true (g_str_has_prefix (up, "lo"));
   g_assert_cmpstr (caps, ==,
                    "CapPrm:0000000000000000CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1Seccomp:2");
   g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -168,10 +139,10 @@ test_framed (Fixture *f, gconstpointer data)
   g_autofree char *output = NULL;
 
   g_object_set (f->backend, "channel", 1, NULL);
-  sandbox = create (f);
-  output = run (sandbox, "echo framed");
+  sandbox = library_create (f->backend, f->spec);
+  output = library_run (sandbox, "echo framed");
   g_assert_cmpstr (output, ==, "framed");
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -187,35 +158,35 @@ test_limits (Fixture *f, gconstpointer data)
   g_assert_true (prism_limits_set (limits, "max-pids", 16, &error));
   g_assert_true (prism_limits_set (limits, "memory-bytes", 128 << 20, &error));
   g_assert_true (prism_limits_set (limits, "tmp-bytes", 1 << 20, &error));
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
   evidence = prism_capabilities_get_evidence (capabilities, "max-pids");
   g_test_message ("max-pids: %s", evidence);
   g_assert_nonnull (strstr (evidence, geteuid () == 0 ? "pids.max" : "RLIMIT_NPROC"));
-  output = run (sandbox, "python3 - <<'EOF'\n"
-                         "import os\n"
-                         "n = 0\n"
-                         "r, w = os.pipe()\n"
-                         "try:\n"
-                         "  while n < 100:\n"
-                         "    if os.fork() == 0:\n"
-                         "      os.close(w); os.read(r, 1); os._exit(0)\n"
-                         "    n += 1\n"
-                         "except BlockingIOError:\n"
-                         "  pass\n"
-                         "print(n)\n"
-                         "os.close(w)\n"
-                         "EOF\n");
+  output = library_run (sandbox, "python3 - <<'EOF'\n"
+                                 "import os\n"
+                                 "n = 0\n"
+                                 "r, w = os.pipe()\n"
+                                 "try:\n"
+                                 "  while n < 100:\n"
+                                 "    if os.fork() == 0:\n"
+                                 "      os.close(w); os.read(r, 1); os._exit(0)\n"
+                                 "    n += 1\n"
+                                 "except BlockingIOError:\n"
+                                 "  pass\n"
+                                 "print(n)\n"
+                                 "os.close(w)\n"
+                                 "EOF\n");
   g_test_message ("forks: %s", output);
   g_assert_cmpint (atoi (output), >=, 10);
   g_assert_cmpint (atoi (output), <=, 16);
   g_free (output);
-  output = run (sandbox, "python3 -c 'b = bytearray(400 << 20)' >/dev/null 2>&1; echo $?");
+  output = library_run (sandbox, "python3 -c 'b = bytearray(400 << 20)' >/dev/null 2>&1; echo $?");
   g_assert_cmpstr (output, !=, "0");
   g_free (output);
-  output = run (sandbox, "head -c 2M /dev/zero >/tmp/x 2>/dev/null; echo $?");
+  output = library_run (sandbox, "head -c 2M /dev/zero >/tmp/x 2>/dev/null; echo $?");
   g_assert_cmpstr (output, ==, "1");
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static gboolean
@@ -241,16 +212,16 @@ test_limits_apart (Fixture *f, gconstpointer data)
                              "done 2>/dev/null; echo full";
   g_autoptr (GError) error = NULL;
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "max-pids", 24, &error));
-  g_autoptr (PrismSandbox) full = create (f), other = create (f);
+  g_autoptr (PrismSandbox) full = library_create (f->backend, f->spec), other = library_create (f->backend, f->spec);
   const char *const argv[] = { "sh", "-c", fill, NULL };
   g_autoptr (PrismCommand) command = prism_command_new (argv);
   g_autoptr (PrismResult) result = prism_sandbox_exec (full, command, NULL, &error);
   g_assert_no_error (error);
-  g_autofree char *output =
-      run (other, "n=0; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 100 >/dev/null 2>&1 & n=$((n + 1)); done; echo $n");
+  g_autofree char *output = library_run (
+      other, "n=0; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 100 >/dev/null 2>&1 & n=$((n + 1)); done; echo $n");
   g_assert_cmpstr (output, ==, "10");
-  close_sandbox (other);
-  close_sandbox (full);
+  library_close (other);
+  library_close (full);
 }
 
 /* A command that dials in its first moment finds no network of the host's, ever. */
@@ -267,12 +238,12 @@ test_network_first (Fixture *f, gconstpointer data)
   g_assert_no_error (error);
   for (guint i = 0; i < 40; i++)
     {
-      g_autoptr (PrismSandbox) sandbox = create (f);
+      g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
       g_autoptr (PrismCommand) command = prism_command_new (argv);
       g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
       g_assert_no_error (error);
       g_assert_cmpint (prism_result_get_exit_code (result), !=, 0);
-      close_sandbox (sandbox);
+      library_close (sandbox);
     }
   /* Would be in the queue, if anybody had come through. */
   g_timeout_add (1, cancel_soon, at_once);
@@ -292,7 +263,7 @@ test_memory_is_named (Fixture *f, gconstpointer data)
   g_test_summary ("A command that the kernel killed for its memory says which limit that was");
   g_autoptr (GError) error = NULL;
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "memory-bytes", 128 << 20, &error));
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   const char *const argv[] = { "python3", "-c", "b = b'x' * (400 << 20)", NULL };
   g_autoptr (PrismCommand) command = prism_command_new (argv);
   g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
@@ -309,7 +280,7 @@ test_memory_is_named (Fixture *f, gconstpointer data)
   g_autoptr (PrismResult) plain = prism_sandbox_exec (sandbox, killed, NULL, &error);
   g_assert_cmpint (prism_result_get_outcome (plain), ==, PRISM_OUTCOME_SIGNALLED);
   g_assert_null (prism_result_get_limit (plain));
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -324,10 +295,10 @@ test_unenforceable (Fixture *f, gconstpointer data)
       assert_refused (f, PRISM_SANDBOX_ERROR_REFUSED, "cpu-millis");
       return;
     }
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
   g_assert_nonnull (strstr (prism_capabilities_get_evidence (capabilities, "cpu-millis"), "cfs_quota"));
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -338,12 +309,12 @@ test_copy (Fixture *f, gconstpointer data)
 
   g_assert_true (g_file_set_contents (path, "host", -1, NULL));
   g_object_set (f->spec, "workspace-mode", PRISM_WORKSPACE_MODE_COPY, NULL);
-  sandbox = create (f);
-  output = run (sandbox, "cat file; echo inside >file; mkdir -p a/b; mv a c; touch c/b/x; ls c/b; cat file");
+  sandbox = library_create (f->backend, f->spec);
+  output = library_run (sandbox, "cat file; echo inside >file; mkdir -p a/b; mv a c; touch c/b/x; ls c/b; cat file");
   g_assert_cmpstr (output, ==, "hostx\ninside");
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==, "host");
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 #define LANES       4
@@ -355,13 +326,13 @@ run_lane (gpointer data)
   Fixture *f = data;
   for (guint i = 0; i < LANE_ROUNDS; i++)
     {
-      g_autoptr (PrismSandbox) sandbox = create (f);
+      g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
       g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
-      g_autofree char *output = run (sandbox, "echo lane");
+      g_autofree char *output = library_run (sandbox, "echo lane");
       g_assert_cmpstr (output, ==, "lane");
       g_assert_cmpuint (prism_capabilities_get_controls (capabilities), ==, 63);
       if (i % 2 == 0)
-        close_sandbox (sandbox);
+        library_close (sandbox);
     }
   return NULL;
 }
@@ -390,9 +361,9 @@ test_threads (Fixture *f, gconstpointer data)
       prism_backend_create_sandbox_async (f->backend, f->spec, NULL, on_created, &sandbox);
       while (sandbox == NULL)
         g_main_context_iteration (NULL, TRUE);
-      g_autofree char *output = run (sandbox, "echo loop");
+      g_autofree char *output = library_run (sandbox, "echo loop");
       g_assert_cmpstr (output, ==, "loop");
-      close_sandbox (sandbox);
+      library_close (sandbox);
     }
   for (guint i = 0; i < LANES; i++)
     g_thread_join (threads[i]);

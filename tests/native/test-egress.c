@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* network=egress in a native sandbox: what is wired to what, what is said of it, and
  * that nothing of it outlives the sandbox, whichever way that ends. */
+#include "by-library.h"
 #include "small-proxy.h"
 
 #include <signal.h>
@@ -86,16 +87,6 @@ tear_down (Fixture *f, gconstpointer data)
   g_free (f->path);
 }
 
-static PrismSandbox *
-create (Fixture *f)
-{
-  g_autoptr (GError) error = NULL;
-  PrismSandbox *sandbox = prism_backend_create_sandbox (f->backend, f->spec, NULL, &error);
-
-  g_assert_no_error (error);
-  return sandbox;
-}
-
 static void
 assert_refused (Fixture *f, GQuark domain, int code, const char *word)
 {
@@ -109,33 +100,11 @@ assert_refused (Fixture *f, GQuark domain, int code, const char *word)
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 0);
 }
 
-static char *
-run (PrismSandbox *sandbox, const char *script)
-{
-  g_autoptr (PrismCommand) command = prism_command_new_shell (script);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
-  GBytes *out;
-
-  g_assert_no_error (error);
-  out = prism_result_get_stdout (result);
-  return g_strchomp (g_strndup (g_bytes_get_data (out, NULL), g_bytes_get_size (out)));
-}
-
 static void
 assert_says (PrismSandbox *sandbox, const char *script, const char *expected)
 {
-  g_autofree char *said = run (sandbox, script);
+  g_autofree char *said = library_run (sandbox, script);
   g_assert_cmpstr (said, ==, expected);
-}
-
-static void
-close_sandbox (PrismSandbox *sandbox)
-{
-  g_autoptr (GError) error = NULL;
-
-  prism_sandbox_close (sandbox, NULL, &error);
-  g_assert_no_error (error);
 }
 
 /* --- what is wired ------------------------------------------------------------------- */
@@ -143,7 +112,7 @@ close_sandbox (PrismSandbox *sandbox)
 static void
 test_reach (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
 
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 1);
   assert_says (sandbox, "curl -sS http://good.test/; curl -sS http://evil.test/",
@@ -151,7 +120,7 @@ test_reach (Fixture *f, gconstpointer data)
   /* Without its variables, and around it: nothing. */
   assert_says (sandbox, "curl -sS --noproxy '*' http://good.test/ 2>/dev/null; echo $?", "6");
   assert_says (sandbox, "curl -sS --noproxy '*' http://192.0.2.1/ 2>/dev/null; echo $?", "7");
-  close_sandbox (sandbox);
+  library_close (sandbox);
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 0);
 }
 
@@ -164,7 +133,7 @@ test_variables (Fixture *f, gconstpointer data)
 
   g_object_set (f->spec, "egress-policy", policy, NULL);
   prism_sandbox_spec_set_variable (f->spec, "ALL_PROXY", "mine");
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   assert_says (sandbox, "env | grep -i proxy | LC_ALL=C sort",
                "ALL_PROXY=mine\n"
                "HTTPS_PROXY=http://127.0.0.1:3128\n"
@@ -175,7 +144,7 @@ test_variables (Fixture *f, gconstpointer data)
                "http_proxy=http://127.0.0.1:3128\n"
                "https_proxy=http://127.0.0.1:3128\n"
                "no_proxy=localhost,::1");
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 /* Two sandboxes have one proxy and nothing else in common. */
@@ -184,7 +153,7 @@ test_two (Fixture *f, gconstpointer data)
 {
   static const char *const rules[] = { "other.test", NULL };
   g_autoptr (PrismEgressPolicy) policy = prism_egress_policy_new_static (rules, NULL);
-  g_autoptr (PrismSandbox) first = create (f), second = NULL;
+  g_autoptr (PrismSandbox) first = library_create (f->backend, f->spec), second = NULL;
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
   g_autoptr (GError) error = NULL;
 
@@ -196,10 +165,10 @@ test_two (Fixture *f, gconstpointer data)
                "allowed good.test\ndenied other.test");
   assert_says (second, "curl -sS http://good.test/; curl -sS http://other.test/",
                "denied good.test\nallowed other.test");
-  close_sandbox (first);
+  library_close (first);
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 1);
   assert_says (second, "curl -sS http://other.test/", "allowed other.test");
-  close_sandbox (second);
+  library_close (second);
 }
 
 static void
@@ -214,7 +183,7 @@ test_listener (Fixture *f, gconstpointer data)
   g_object_set (f->spec, "audit", audit, NULL);
   prism_sandbox_spec_add_credential (f->spec, credential);
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "request-bytes", 12345, NULL));
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   id = prism_sandbox_dup_id (sandbox);
   listener = small_proxy_dup_latest (f->proxy);
   g_assert_cmpstr (prism_egress_listener_get_label (listener), ==, id);
@@ -226,7 +195,7 @@ test_listener (Fixture *f, gconstpointer data)
                "allowed good.test\ndenied evil.test\n0");
   g_assert_cmpint (prism_audit_log_get_allowed (audit), ==, 1);
   g_assert_cmpint (prism_audit_log_get_denied (audit), ==, 1);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 /* --- what is said ---------------------------------------------------------------------- */
@@ -234,7 +203,7 @@ test_listener (Fixture *f, gconstpointer data)
 static void
 test_capabilities (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (sandbox);
 
   g_assert_false (prism_capabilities_get_network_isolated (capabilities));
@@ -242,7 +211,7 @@ test_capabilities (Fixture *f, gconstpointer data)
   g_assert_true (prism_capabilities_get_egress_restricted (capabilities));
   g_assert_nonnull (strstr (prism_capabilities_get_evidence (capabilities, "egress"), "the only way out"));
   g_assert_true (prism_capabilities_get_filesystem_isolated (capabilities));
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -254,13 +223,13 @@ test_allow_all (Fixture *f, gconstpointer data)
   g_autoptr (PrismEgressListener) listener = NULL;
 
   g_object_set (f->spec, "egress-policy", policy, NULL);
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
   listener = small_proxy_dup_latest (f->proxy);
   g_assert_false (prism_capabilities_get_network_isolated (capabilities));
   g_assert_false (prism_capabilities_get_egress_restricted (capabilities));
   g_assert_false (prism_egress_listener_get_deny_direct_egress (listener));
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
@@ -352,7 +321,7 @@ note_set (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 test_live (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autoptr (PrismEgressPolicy) other = new_policy ("other.test"), both = new_policy (".test");
   g_autoptr (GError) error = NULL;
   gboolean done, set = FALSE;
@@ -367,7 +336,7 @@ test_live (Fixture *f, gconstpointer data)
   wait_done (&done); /* the open connection is cut: curl ends */
   assert_says (sandbox, "curl -sS http://good.test/; curl -sS http://other.test/",
                "denied good.test\nallowed other.test");
-  close_sandbox (sandbox);
+  library_close (sandbox);
   g_assert_false (prism_sandbox_set_network_policy (sandbox, both, NULL, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
 }
@@ -376,7 +345,7 @@ test_live (Fixture *f, gconstpointer data)
 static void
 test_live_refused (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f), without = NULL;
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec), without = NULL;
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
   g_autoptr (PrismEgressPolicy) all = prism_egress_policy_new_allow_all ();
   g_autoptr (GError) error = NULL;
@@ -386,13 +355,13 @@ test_live_refused (Fixture *f, gconstpointer data)
   g_clear_error (&error);
   assert_says (sandbox, "curl -sS http://other.test/; curl -sS http://good.test/",
                "denied other.test\nallowed good.test");
-  close_sandbox (sandbox);
+  library_close (sandbox);
   without = prism_backend_create_sandbox (f->backend, spec, NULL, &error);
   g_assert_no_error (error);
   g_assert_false (prism_sandbox_set_network_policy (without, all, NULL, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED);
   g_assert_nonnull (strstr (error->message, "network=egress"));
-  close_sandbox (without);
+  library_close (without);
 }
 
 /* --- how it ends ------------------------------------------------------------------------ */
@@ -400,11 +369,11 @@ test_live_refused (Fixture *f, gconstpointer data)
 static void
 test_close (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   gboolean done;
 
   hold (f, sandbox, &done);
-  close_sandbox (sandbox);
+  library_close (sandbox);
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 0);
   wait_done (&done);
 }
@@ -412,7 +381,7 @@ test_close (Fixture *f, gconstpointer data)
 static void
 test_kill (Fixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autoptr (GError) error = NULL;
   gboolean done;
 
@@ -421,13 +390,13 @@ test_kill (Fixture *f, gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (small_proxy_count_listeners (f->proxy), ==, 0);
   wait_done (&done);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 static void
 test_dropped (Fixture *f, gconstpointer data)
 {
-  PrismSandbox *sandbox = create (f);
+  PrismSandbox *sandbox = library_create (f->backend, f->spec);
 
   assert_says (sandbox, "curl -sS http://good.test/", "allowed good.test");
   g_object_unref (sandbox);
@@ -442,11 +411,11 @@ test_lost (Fixture *f, gconstpointer data)
   gboolean done;
 
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "wall-time-ms", 1500, NULL));
-  sandbox = create (f);
+  sandbox = library_create (f->backend, f->spec);
   hold (f, sandbox, &done);
   small_proxy_wait_listeners (f->proxy, 0);
   wait_done (&done);
-  close_sandbox (sandbox);
+  library_close (sandbox);
 }
 
 int

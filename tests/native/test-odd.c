@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "by-library.h"
 #include "native-fixture.h"
 
 static PrismSandbox *
@@ -30,20 +31,6 @@ create_on (const char *path, PrismWorkspaceMode mode, GError **error)
   return backend != NULL ? prism_backend_create_sandbox (backend, spec, NULL, error) : NULL;
 }
 
-static char *
-run (PrismSandbox *sandbox, const char *script)
-{
-  const char *const argv[] = { "sh", "-c", script, NULL };
-  g_autoptr (PrismCommand) command = prism_command_new (argv);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
-  GBytes *out;
-
-  g_assert_no_error (error);
-  out = prism_result_get_stdout (result);
-  return g_strchomp (g_strndup (g_bytes_get_data (out, NULL), g_bytes_get_size (out)));
-}
-
 static void
 assert_works (const char *path)
 {
@@ -52,7 +39,7 @@ assert_works (const char *path)
   g_autofree char *output = NULL;
 
   g_assert_no_error (error);
-  output = run (sandbox, "cat file && pwd");
+  output = library_run (sandbox, "cat file && pwd");
   g_assert_cmpstr (output, ==, "host\n/workspace");
   g_assert_true (prism_sandbox_close (sandbox, NULL, NULL));
 }
@@ -187,7 +174,7 @@ be_host (const char *folder, int tell)
       g_autofree char *output = NULL;
       if (sandbox == NULL)
         _exit (1);
-      output = run (sandbox, "sleep 300 & setsid sleep 300 & cat file");
+      output = library_run (sandbox, "sleep 300 & setsid sleep 300 & cat file");
       if (write (tell, "x", 1) != 1)
         _exit (1);
     }
@@ -283,19 +270,41 @@ test_reap (NativeFixture *f, gconstpointer data)
   g_assert_no_error (error);
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
   /* A live one keeps its own. */
-  g_autofree char *output = run (live, "echo alive");
+  g_autofree char *output = library_run (live, "echo alive");
   g_assert_cmpstr (output, ==, "alive");
   g_assert_true (prism_sandbox_close (live, NULL, NULL));
+}
+
+/* An agent of this test's own: by its path it is told from those of tests beside. */
+static char *
+copy_agent (void)
+{
+  g_autoptr (GError) error = NULL;
+  char *folder = g_dir_make_tmp ("prism-agent-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_autofree char *path = g_build_filename (folder, "prism-agent", NULL);
+  g_autoptr (GFile) from = g_file_new_for_path (g_getenv ("PRISM_AGENT")), to = g_file_new_for_path (path);
+
+  g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (g_chmod (folder, 0755), ==, 0);
+  g_assert_cmpint (g_chmod (path, 0755), ==, 0);
+  g_setenv ("PRISM_AGENT", path, TRUE);
+  return folder;
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_autofree char *folder = copy_agent ();
   native_add_test ("/native/odd/roots", test_roots);
   native_add_test ("/native/odd/poor-machines", test_poor_machines);
   native_add_test ("/native/odd/killed-hosts", test_killed_hosts);
   native_add_test ("/native/odd/killed-keeper", test_killed_keeper);
   native_add_test ("/native/odd/reap", test_reap);
-  return g_test_run ();
+  int status = g_test_run ();
+  g_unlink (g_getenv ("PRISM_AGENT"));
+  g_rmdir (folder);
+  return status;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "by-library.h"
+
 /* What the kernel tells of a network namespace, but for what is the machine's. */
 #define LOOK                                                                                                           \
   "cat /proc/net/snmp /proc/net/netstat /proc/net/snmp6 /proc/net/dev /proc/net/tcp /proc/net/tcp6 /proc/net/udp "     \
@@ -42,43 +44,17 @@ create (Fixture *f)
 {
   g_autoptr (GFile) folder = g_file_new_for_path (f->folder);
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
-  g_autoptr (GError) error = NULL;
-  PrismSandbox *sandbox = prism_backend_create_sandbox (f->backend, spec, NULL, &error);
 
-  g_assert_no_error (error);
-  return sandbox;
-}
-
-static char *
-run (PrismSandbox *sandbox, const char *script)
-{
-  const char *const argv[] = { "bash", "-c", script, NULL };
-  g_autoptr (PrismCommand) command = prism_command_new (argv);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
-  GBytes *out;
-
-  g_assert_no_error (error);
-  out = prism_result_get_stdout (result);
-  return g_strchomp (g_strndup (g_bytes_get_data (out, NULL), g_bytes_get_size (out)));
-}
-
-static void
-close_sandbox (PrismSandbox *sandbox)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (prism_sandbox_close (sandbox, NULL, &error));
-  g_assert_no_error (error);
+  return library_create (f->backend, spec);
 }
 
 static char *
 run_once (Fixture *f, const char *script)
 {
   g_autoptr (PrismSandbox) sandbox = create (f);
-  char *output = run (sandbox, script);
+  char *output = library_run (sandbox, script);
 
-  close_sandbox (sandbox);
+  library_close (sandbox);
   return output;
 }
 
@@ -140,14 +116,14 @@ test_neighbours (Fixture *f, gconstpointer data)
         sandboxes[i] = create (f);
       for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
         g_assert_true (g_hash_table_add (
-            seen, run (sandboxes[i], "readlink /proc/self/ns/net /proc/self/ns/pid /proc/self/ns/user")));
+            seen, library_run (sandboxes[i], "readlink /proc/self/ns/net /proc/self/ns/pid /proc/self/ns/user")));
       /* The end of one is no concern of the next. */
       for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
         {
           guint at = round % 2 == 0 ? i : (guint)G_N_ELEMENTS (sandboxes) - 1 - i;
-          g_autofree char *output = run (sandboxes[at], "echo here");
+          g_autofree char *output = library_run (sandboxes[at], "echo here");
           g_assert_cmpstr (output, ==, "here");
-          close_sandbox (sandboxes[at]);
+          library_close (sandboxes[at]);
           g_object_unref (sandboxes[at]);
         }
     }

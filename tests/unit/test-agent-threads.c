@@ -429,7 +429,7 @@ test_flood (gconstpointer framed)
       assert_echo (echoed, 1);
       g_main_context_iteration (NULL, FALSE);
     }
-  g_assert_cmpint (g_get_monotonic_time () - start, <, 3 * G_USEC_PER_SEC);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 20 * G_USEC_PER_SEC); /* in time, on a busy machine */
   g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_TIMED_OUT);
   g_assert_cmpuint (chunks, <, 200);
   g_object_unref (result);
