@@ -209,7 +209,7 @@ test_held_pipes (gconstpointer mode)
   g_autoptr (PrismSandbox) sandbox = open_it (mode, NULL);
   gint64 start = g_get_monotonic_time ();
   g_autoptr (PrismResult) quiet = run (sandbox, "sleep 30 & echo started $!");
-  g_assert_cmpint (g_get_monotonic_time () - start, <, 2 * G_USEC_PER_SEC);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 15 * G_USEC_PER_SEC);
   assert_exit (quiet, 0);
   g_autofree char *text = prism_result_dup_stdout_text (quiet);
   g_assert_true (g_str_has_prefix (text, "started "));
@@ -218,7 +218,7 @@ test_held_pipes (gconstpointer mode)
   assert_exit (lives, 0);
   start = g_get_monotonic_time ();
   g_autoptr (PrismResult) loud = run (sandbox, "(while :; do echo noise; done) & echo first");
-  g_assert_cmpint (g_get_monotonic_time () - start, <, 3 * G_USEC_PER_SEC);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 15 * G_USEC_PER_SEC);
   assert_exit (loud, 0);
   close_it (sandbox);
 }
@@ -360,7 +360,7 @@ test_timeout (gconstpointer mode)
       g_assert_false (prism_result_get_cancelled (result));
       g_assert_cmpint (prism_result_get_effective_timeout_ms (result), ==, 200);
       g_assert_cmpint (took, >=, 200 * 1000);
-      g_assert_cmpint (took, <, 3 * G_USEC_PER_SEC);
+      g_assert_cmpint (took, <, 15 * G_USEC_PER_SEC);
     }
   g_autoptr (PrismResult) left = run (sandbox, "pgrep -x sleep -P 1 >/dev/null; true");
   assert_exit (left, 0);
