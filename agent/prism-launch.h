@@ -132,11 +132,12 @@ enum prism_launch_kind
  *                                    and what a later host is handed (only with the plan's
  *                                    DETACHED). Folder and socket are removed at the end;
  *                                    while the lock is held there is a keeper
- *   CONNECT                          the first word of a later host, on a connection to that
- *                                    socket; one descriptor, the agent's end of the new
- *                                    control socket. The answer's value is the ms that are
- *                                    left, with what was deposited beside it; EBUSY while
- *                                    another host is connected
+ *   CALL                             is not sent: a connection to that socket is one, and is
+ *                                    answered first; EBUSY while another host is connected
+ *   CONNECT                          the first word of a later host; one descriptor, the
+ *                                    agent's end of the new control socket. The answer's
+ *                                    value is the ms that are left, with what was deposited
+ *                                    beside it
  *   FREEZE  str folder               that of one of the plan's groups (v2), or of a group of
  *                                    the v1 freezer that is made then; THAW
  */
@@ -156,6 +157,7 @@ enum prism_launch_message
   PRISM_LAUNCH_CONNECT = 66,
   PRISM_LAUNCH_FREEZE = 67,
   PRISM_LAUNCH_THAW = 68,
+  PRISM_LAUNCH_CALL = 69,
 };
 
 /* READY's facts: each was tried after everything was given away, with what the

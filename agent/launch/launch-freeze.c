@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define MOST_PIDS 16384
-#define ROUNDS    2000 /* of a millisecond */
+#define ROUNDS    2000  /* of a millisecond, for moving */
+#define PATIENCE  20000 /* the same for standing still: a process that waits for a disk does so only afterwards */
 
 static struct
 {
@@ -116,15 +117,27 @@ is_frozen (void)
 }
 
 static bool
+set_state (bool still)
+{
+  if (freezer.second)
+    return launch_write_file (freezer.dir, "cgroup.freeze", still ? "1" : "0");
+  return launch_write_file (freezer.dir, "freezer.state", still ? "FROZEN" : "THAWED");
+}
+
+/* v1 asks each process once: one that was about to wait for a child of its vfork() has
+ * missed it, and stands still when it is asked again. */
+static bool
 wait_frozen (void)
 {
   const struct timespec pause = { 0, 1000 * 1000 };
 
-  for (int round = 0; round < ROUNDS; round++)
+  for (int round = 0; round < PATIENCE; round++)
     {
       if (is_frozen ())
         return true;
       nanosleep (&pause, NULL);
+      if (!freezer.second)
+        set_state (true);
     }
   errno = ETIMEDOUT;
   return false;
@@ -169,9 +182,7 @@ launch_freeze (const struct launch_plan *plan, const char *path)
 
   if (plan->n_groups == 0 || path[0] != '/' || strlen (path) > PRISM_WIRE_MAX_PATH)
     return EINVAL;
-  done = open_group (plan, path)
-         && launch_write_file (freezer.dir, freezer.second ? "cgroup.freeze" : "freezer.state",
-                               freezer.second ? "1" : "FROZEN");
+  done = open_group (plan, path) && set_state (true);
   freezer.frozen = done;
   if (done && freezer.made)
     {
@@ -192,8 +203,7 @@ launch_thaw (void)
 {
   if (freezer.dir < 0)
     return 0;
-  if (!launch_write_file (freezer.dir, freezer.second ? "cgroup.freeze" : "freezer.state",
-                          freezer.second ? "0" : "THAWED"))
+  if (!set_state (false))
     return errno;
   freezer.frozen = false;
   return 0;

@@ -57,21 +57,28 @@ launch_host_begin (const struct launch_plan *plan, int agent)
 
 /* --- the way in --------------------------------------------------------------------- */
 
+static bool
+folder_is_there (void)
+{
+  struct stat named, itself;
+
+  return host.folder >= 0 && fstat (host.folder, &itself) == 0 && lstat (way_in, &named) == 0
+         && named.st_ino == itself.st_ino && named.st_dev == itself.st_dev;
+}
+
 /* The folder under its own name, and the socket in it. */
 static bool
 way_is_there (void)
 {
-  struct stat named, itself, socket;
+  struct stat socket;
 
-  return fstat (host.folder, &itself) == 0 && lstat (way_in, &named) == 0 && named.st_ino == itself.st_ino
-         && named.st_dev == itself.st_dev
-         && fstatat (host.folder, PRISM_LAUNCH_SOCKET, &socket, AT_SYMLINK_NOFOLLOW) == 0;
+  return folder_is_there () && fstatat (host.folder, PRISM_LAUNCH_SOCKET, &socket, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 void
 launch_host_forget (void)
 {
-  bool there = host.folder >= 0 && way_is_there ();
+  bool there = folder_is_there ();
 
   launch_thaw ();
   if (host.folder >= 0)
@@ -147,7 +154,7 @@ take_host (void)
     close (fd);
   else if (host.connected)
     {
-      answer_on (fd, PRISM_LAUNCH_CONNECT, EBUSY, 0, -1);
+      answer_on (fd, PRISM_LAUNCH_CALL, EBUSY, 0, -1);
       close (fd);
     }
   else
@@ -157,6 +164,7 @@ take_host (void)
       host.connected = true;
       host.served = false;
       host.speak_by = now () + SPEAK_MS;
+      answer_on (PRISM_LAUNCH_KEEPER_FD, PRISM_LAUNCH_CALL, 0, 0, -1);
     }
 }
 

@@ -463,6 +463,20 @@ say (PrismNativeLauncher *self, const void *bytes, gsize size, const int *fds, g
 
 /* The answer's errno, 0 when it was done; -1 with @error when none came. */
 static int
+hear (PrismNativeLauncher *self, guint8 type, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  gboolean open = TRUE;
+
+  while ((open = read_messages (self)), self->answer.to != type && open)
+    if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
+      return -1;
+  if (self->answer.to == type)
+    return (int)self->answer.error;
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "native: the keeper is gone");
+  return -1;
+}
+
+static int
 ask (PrismNativeLauncher *self,
      struct prism_wire_writer *request,
      const int *fds,
@@ -471,19 +485,10 @@ ask (PrismNativeLauncher *self,
      GCancellable *cancellable,
      GError **error)
 {
-  guint8 type = request->start[0];
-  gboolean open = TRUE;
-
   self->answer.to = 0;
-  /* One that refuses may have said so, and gone, before it was asked. */
-  if (request->bad || !say (self, request->start, (gsize)(request->at - request->start), fds, n))
-    open = FALSE;
-  while ((open = read_messages (self) && open), self->answer.to != type && open)
-    if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
-      return -1;
-  if (self->answer.to == type)
-    return (int)self->answer.error;
-  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "native: the keeper is gone");
+  if (!request->bad && say (self, request->start, (gsize)(request->at - request->start), fds, n))
+    return hear (self, request->start[0], deadline, cancellable, error);
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "native: the keeper hears nothing");
   return -1;
 }
 
@@ -525,8 +530,10 @@ prism_native_launcher_connect (
   close_fd (&ends[1]);
   self->keeper = keeper;
   self->running = self->deposited = TRUE;
+  answer = hear (self, PRISM_LAUNCH_CALL, deadline, cancellable, error);
   prism_wire_put (&w, PRISM_LAUNCH_CONNECT, 1);
-  answer = ask (self, &w, ends, 1, deadline, cancellable, error);
+  if (answer == 0)
+    answer = ask (self, &w, ends, 1, deadline, cancellable, error);
   close_fd (&ends[0]);
   if (answer == EBUSY)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,

@@ -100,7 +100,9 @@ make_backend (const char *name)
 static Lacks
 parse_lacks (const char *list)
 {
-  const GDebugKey keys[] = { { "trees", LACKS_TREES }, { "pty", LACKS_PTY } };
+  const GDebugKey keys[] = {
+    { "trees", LACKS_TREES }, { "pty", LACKS_PTY }, { "pause", LACKS_PAUSE }, { "detached", LACKS_DETACHED }
+  };
   g_auto (GStrv) words = g_strsplit (list != NULL ? list : "", ",", -1);
   Lacks lacks = LACKS_NOTHING;
 
@@ -108,7 +110,7 @@ parse_lacks (const char *list)
     {
       guint found = g_parse_debug_string (words[i], keys, G_N_ELEMENTS (keys));
       if (found == 0)
-        complain ("--lacks %s: there are trees and pty", list);
+        complain ("--lacks %s: there are trees, pty, pause and detached", list);
       lacks |= found;
     }
   return lacks;
@@ -182,6 +184,8 @@ run_child (char **argv, const char *path, guint number)
   if (folder == NULL)
     complain ("no folder for the tests: %s", error->message);
   g_subprocess_launcher_setenv (launcher, "TMPDIR", folder, TRUE);
+  /* Where there is none a detached sandbox could not be found again. */
+  g_subprocess_launcher_setenv (launcher, "XDG_RUNTIME_DIR", folder, FALSE);
   g_strv_builder_add (builder, "/proc/self/exe");
   g_strv_builder_addv (builder, (const char **)argv + 1);
   g_strv_builder_add (builder, option);
@@ -239,6 +243,7 @@ add_cases (Lacks lacks)
   add_ending_tests ();
   add_turn_tests ();
   add_process_tests (lacks);
+  add_lasting_tests (lacks);
   add_file_tests ();
   if ((lacks & LACKS_TREES) == 0)
     add_tree_tests ();
@@ -261,7 +266,7 @@ main (int argc, char **argv)
   g_autofree char *lacking = NULL, *only = NULL, *one = NULL;
   const GOptionEntry entries[] = {
     { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options, "Set a property of the backend", "NAME=VALUE" },
-    { "lacks", 0, 0, G_OPTION_ARG_STRING, &lacking, "What it does not have, of: trees, pty", "LIST" },
+    { "lacks", 0, 0, G_OPTION_ARG_STRING, &lacking, "What it does not have, of: trees, pty, pause, detached", "LIST" },
     { "only", 0, 0, G_OPTION_ARG_STRING, &only, "Run only the cases whose path begins so", "PATH" },
     { "case", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &one, NULL, NULL },
     { NULL },

@@ -385,6 +385,30 @@ test_pty_quick (Box *box)
     }
 }
 
+/* Its timeout ends it and all that it started; one that is in time does not notice. */
+static void
+test_timeout (Box *box)
+{
+  g_autoptr (PrismCommand) late = command_shell ("(flock held sleep 1000) & sleep 1000"),
+                           in_time = command_shell ("exit 6");
+  g_autoptr (PrismProcess) first = NULL, second = NULL;
+  g_autoptr (PrismResult) timed_out = NULL, exited = NULL;
+
+  prism_command_set_timeout_ms (late, 300);
+  prism_command_set_timeout_ms (in_time, 25000);
+  first = start (box, g_object_ref (late));
+  second = start (box, g_object_ref (in_time));
+  exited = wait_for (second);
+  assert_exited (exited, 6);
+  g_assert_cmpint (prism_result_get_effective_timeout_ms (exited), ==, 25000);
+  timed_out = wait_for (first);
+  g_assert_cmpint (prism_result_get_outcome (timed_out), ==, PRISM_OUTCOME_TIMED_OUT);
+  g_assert_true (prism_result_get_timed_out (timed_out));
+  g_assert_cmpint (prism_result_get_exit_code (timed_out), ==, -1);
+  while (!box_is_free (box, "held"))
+    ;
+}
+
 static void
 test_pty_exec (Box *box)
 {
@@ -411,6 +435,7 @@ add_process_tests (Lacks lacks)
   box_add ("/process/close", test_close);
   box_add ("/process/release", test_release);
   box_add ("/process/attach", test_attach);
+  box_add ("/process/timeout", test_timeout);
   if ((lacks & LACKS_PTY) != 0)
     return;
   box_add ("/process/pty", test_pty);

@@ -16,6 +16,8 @@ typedef enum
   LACKS_NOTHING = 0,
   LACKS_TREES = 1 << 0,
   LACKS_PTY = 1 << 1,
+  LACKS_PAUSE = 1 << 2,
+  LACKS_DETACHED = 1 << 3,
 } Lacks;
 
 typedef struct
@@ -91,5 +93,7 @@ void add_process_tests (Lacks lacks);
 void add_file_tests (void);
 void add_tree_tests (void);
 void add_life_tests (void);
+/* Longer than a host, or than a moment. */
+void add_lasting_tests (Lacks lacks);
 
 G_END_DECLS

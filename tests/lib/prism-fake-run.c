@@ -86,7 +86,7 @@ kill_now (gpointer data)
 void
 fake_run_end (FakeRun *run, PrismOutcome outcome, const char *limit, gboolean gently)
 {
-  if (run->outcome == PRISM_OUTCOME_EXITED && run->operation != NULL)
+  if (run->outcome == PRISM_OUTCOME_EXITED && !run->exited)
     {
       run->outcome = outcome;
       run->limit = limit;
@@ -137,7 +137,9 @@ give_place (FakeRun *run)
 static void
 forget_operation (FakeRun *run)
 {
-  stop_source (&run->timeout);
+  /* A process's time goes on when its start is told. */
+  if (!run->is_process)
+    stop_source (&run->timeout);
   if (run->cancelled_id != 0)
     g_cancellable_disconnect (run->cancellable, run->cancelled_id);
   run->cancelled_id = 0;
@@ -255,6 +257,7 @@ on_status (GObject *source, GAsyncResult *result, gpointer data)
       run->signal = line[0] == 'S' ? number : 0;
       if (run->is_process)
         {
+          stop_source (&run->timeout);
           tell_waiters (run);
           prism_fake_touch (run->sandbox);
         }

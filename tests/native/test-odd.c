@@ -246,6 +246,57 @@ test_killed_keeper (NativeFixture *f, gconstpointer data)
   g_assert_true (wait_for_no_agents ());
 }
 
+/* A v2 group for the freezer alone, as it would be one of the plan's where v2 has the
+ * controllers: everything in the first group is moved there, and stands still. */
+static void
+test_second_freezer (NativeFixture *f, gconstpointer data)
+{
+  const char *parent = prism_native_cgroup_get ()->parents[PRISM_NATIVE_CONTROLLER_PIDS];
+  g_autofree char *mountinfo = NULL, *own = NULL, *top = NULL, *folder = NULL, *freezer = NULL, *events = NULL;
+  g_autofree char *text = NULL, *count = NULL, *before = NULL, *after = NULL;
+  PrismNativeGroup group = { .entry = "tasks" };
+  g_autoptr (GError) error = NULL;
+  NativeClient *client;
+  gint64 until;
+
+  g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL);
+  g_file_get_contents ("/proc/self/cgroup", &own, NULL, NULL);
+  g_free (prism_native_cgroup_find_own (mountinfo, own, NULL, &top));
+  if (geteuid () != 0 || parent == NULL || prism_native_cgroup_get ()->unified[PRISM_NATIVE_CONTROLLER_PIDS]
+      || top == NULL)
+    return; /* no v2 hierarchy beside v1's */
+  folder = g_strdup_printf ("%s/prism-test-%d", parent, (int)getpid ());
+  freezer = g_strdup_printf ("%s/prism-test-%d", top, (int)getpid ());
+  group.folder = folder;
+  f->asked.groups = &group;
+  f->asked.n_groups = 1;
+  client = native_client_new (&f->asked);
+  native_assert_sh (client, "(n=0; while :; do n=$((n+1)); echo $n > n; done) > /dev/null 2>&1 & echo begun", "begun");
+  count = g_build_filename (f->folder, "n", NULL);
+  until = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
+  while (!g_file_test (count, G_FILE_TEST_EXISTS))
+    g_assert_cmpint (g_get_monotonic_time (), <, until);
+
+  prism_native_launcher_freeze (client->launcher, freezer, until, NULL, &error);
+  g_assert_no_error (error);
+  events = g_build_filename (freezer, "cgroup.events", NULL);
+  g_assert_true (g_file_get_contents (events, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "frozen 1"));
+  g_file_get_contents (count, &before, NULL, NULL);
+  for (gint64 later = g_get_monotonic_time () + G_USEC_PER_SEC / 5; g_get_monotonic_time () < later;)
+    ;
+  g_file_get_contents (count, &after, NULL, NULL);
+  g_assert_cmpstr (before, ==, after);
+  prism_native_launcher_freeze (client->launcher, NULL, until, NULL, &error);
+  g_assert_no_error (error);
+  native_assert_sh (client, "echo again", "again");
+  prism_native_launcher_freeze (client->launcher, freezer, until, NULL, &error);
+  g_assert_no_error (error);
+  native_client_free (client);
+  g_assert_false (g_file_test (freezer, G_FILE_TEST_EXISTS));
+  g_assert_false (g_file_test (folder, G_FILE_TEST_EXISTS));
+}
+
 static void
 test_reap (NativeFixture *f, gconstpointer data)
 {
@@ -302,6 +353,7 @@ main (int argc, char **argv)
   native_add_test ("/native/odd/poor-machines", test_poor_machines);
   native_add_test ("/native/odd/killed-hosts", test_killed_hosts);
   native_add_test ("/native/odd/killed-keeper", test_killed_keeper);
+  native_add_test ("/native/odd/second-freezer", test_second_freezer);
   native_add_test ("/native/odd/reap", test_reap);
   int status = g_test_run ();
   g_unlink (g_getenv ("PRISM_AGENT"));
