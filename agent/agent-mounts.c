@@ -3,7 +3,7 @@
  * another machine (FUSE, NFS and their kin) may keep a system call for as long as it
  * likes, and with it the whole agent. A fork for each small file would be four times as
  * dear as the file, so it is made only where such a one is mounted: what leads there, by a
- * link or a path, is a command's to choose. */
+ * link or a path, is a command's to choose. What lies below an overlay is not seen here. */
 #include "agent-job.h"
 
 #include <errno.h>
@@ -82,8 +82,6 @@ agent_files_may_hang (void)
   struct pollfd changed;
   bool look = false;
 
-  if (agent.options.slow_files)
-    return true;
   if (table < 0)
     {
       table = open ("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);

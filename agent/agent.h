@@ -16,7 +16,6 @@ struct agent_options
   bool hardened;        /* the launcher did no_new_privs, seccomp, Landlock and dropped capabilities already */
   const char *dial;     /* unix socket to dial, and to redial after EOF when kept */
   int hosts;            /* kept without dialling: a SOCK_SEQPACKET on which connected sockets to the next hosts come; -1 = none */
-  bool slow_files;      /* a file system that may hang lies below one that does not show it */
 };
 
 /* Serves one sandbox until its host is gone (or its wall time is over); kills

@@ -60,6 +60,9 @@ struct _PrismAgentChannel
 void prism_agent_channel_read_locked (PrismAgentChannel *self);
 void prism_agent_channel_flush_locked (PrismAgentChannel *self);
 void prism_agent_channel_hand_on_locked (PrismAgentChannel *self);
+/* The agent is lost, for the reason that @format says. */
+void prism_agent_channel_lose_locked (PrismAgentChannel *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void prism_agent_pending_free (PrismAgentPending *pending);
 void prism_agent_channel_end_locked (PrismAgentChannel *self, PrismAgentEnd end, GError *error);
 void prism_agent_channel_rearm_locked (PrismAgentChannel *self);
 void prism_agent_channel_wake_job_locked (PrismAgentChannel *self, PrismAgentJob *job);

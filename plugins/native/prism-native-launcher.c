@@ -20,6 +20,7 @@
 #include "prism-launch.h"
 #include "prism-native-cgroup.h"
 #include "prism-native-failure.h"
+#include "prism-native-packet.h"
 #include "prism-native-server.h"
 
 #define MAX_NOTES 64
@@ -285,31 +286,6 @@ take_packet (PrismNativeLauncher *self, const guint8 *bytes, gsize size)
     ;
 }
 
-/* At most one descriptor comes beside a message. */
-static ssize_t
-receive (int socket, guint8 *bytes, gsize size, int *passed)
-{
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int))];
-  } control;
-  struct iovec part = { bytes, size };
-  struct msghdr message = {
-    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-  };
-  ssize_t n = recvmsg (socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR (&message) : NULL;
-
-  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
-      && header->cmsg_len == CMSG_LEN (sizeof (int)))
-    {
-      close_fd (passed);
-      memcpy (passed, CMSG_DATA (header), sizeof (int));
-    }
-  return n;
-}
-
 /* FALSE at the end of the stream. */
 static gboolean
 read_messages (PrismNativeLauncher *self)
@@ -318,7 +294,7 @@ read_messages (PrismNativeLauncher *self)
 
   for (;;)
     {
-      ssize_t n = receive (self->keeper, bytes, sizeof bytes, &self->answer.fd);
+      ssize_t n = prism_native_packet_receive (self->keeper, bytes, sizeof bytes, &self->answer.fd);
       if (n > 0)
         take_packet (self, bytes, n);
       else if (n < 0 && errno == EINTR)
@@ -434,33 +410,6 @@ prism_native_launcher_get_notes (PrismNativeLauncher *self)
 
 /* --- what it is asked ------------------------------------------------------- */
 
-static gboolean
-say (PrismNativeLauncher *self, const void *bytes, gsize size, const int *fds, gsize n)
-{
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * 3)];
-  } control = { 0 };
-  struct iovec part = { (void *)bytes, size };
-  struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-  ssize_t sent;
-
-  if (n > 0)
-    {
-      message.msg_control = &control;
-      message.msg_controllen = CMSG_SPACE (sizeof (int) * n);
-      control.header.cmsg_level = SOL_SOCKET;
-      control.header.cmsg_type = SCM_RIGHTS;
-      control.header.cmsg_len = CMSG_LEN (sizeof (int) * n);
-      memcpy (CMSG_DATA (&control.header), fds, sizeof (int) * n);
-    }
-  do
-    sent = sendmsg (self->keeper, &message, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  return sent == (ssize_t)size;
-}
-
 /* The answer's errno, 0 when it was done; -1 with @error when none came. */
 static int
 hear (PrismNativeLauncher *self, guint8 type, gint64 deadline, GCancellable *cancellable, GError **error)
@@ -485,8 +434,10 @@ ask (PrismNativeLauncher *self,
      GCancellable *cancellable,
      GError **error)
 {
+  const struct iovec part = { request->start, (gsize)(request->at - request->start) };
+
   self->answer.to = 0;
-  if (!request->bad && say (self, request->start, (gsize)(request->at - request->start), fds, n))
+  if (!request->bad && prism_native_packet_send (self->keeper, &part, 1, fds, n))
     return hear (self, request->start[0], deadline, cancellable, error);
   g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "native: the keeper hears nothing");
   return -1;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "prism-launch.h"
+#include "prism-native-packet.h"
 
 typedef struct
 {
@@ -115,32 +116,18 @@ send_request (Server *server, GBytes *template, GBytes *plan, const int ends[2])
   struct iovec parts[3] = { { head, sizeof head },
                             { (void *)template_bytes, told },
                             { (void *)plan_bytes, plan_size } };
-  union
-  {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE (sizeof (int) * 2)];
-  } control = { 0 };
-  struct msghdr message = {
-    .msg_iov = parts, .msg_iovlen = 3, .msg_control = &control, .msg_controllen = sizeof control
-  };
-  ssize_t n;
 
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
   prism_wire_put (&w, told, 4);
-  control.header.cmsg_level = SOL_SOCKET;
-  control.header.cmsg_type = SCM_RIGHTS;
-  control.header.cmsg_len = CMSG_LEN (sizeof (int) * 2);
-  memcpy (CMSG_DATA (&control.header), ends, sizeof (int) * 2);
-  do
-    n = sendmsg (server->socket, &message, MSG_NOSIGNAL);
-  while (n < 0 && errno == EINTR);
-  if (n > 0 && !known)
+  if (!prism_native_packet_send (server->socket, parts, G_N_ELEMENTS (parts), ends, 2))
+    return FALSE;
+  if (!known)
     {
       g_clear_pointer (&server->template, g_bytes_unref);
       server->template = g_bytes_ref (template);
     }
-  return n > 0;
+  return TRUE;
 }
 
 gboolean

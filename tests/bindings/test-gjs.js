@@ -42,6 +42,8 @@ const Sandbox = GObject.registerClass({
     }
 
     vfunc_exec(operation) {
+        if (operation.get_command().get_argv()[0] === 'dropped')
+            return;
         const command = operation.get_command();
         const process = Gio.Subprocess.new(command.get_argv(), Gio.SubprocessFlags.STDOUT_PIPE);
         process.communicate_async(null, operation.get_cancellable(), (_, result) => {
@@ -56,6 +58,8 @@ const Sandbox = GObject.registerClass({
     }
 
     vfunc_read_file(operation) {
+        if (operation.get_path().endsWith('dropped'))
+            return;
         operation.complete_bytes(new GLib.Bytes(operation.get_path()));
     }
 
@@ -134,6 +138,24 @@ const tests = {
             }
             assert(caught !== null && caught.matches(Prism.SandboxError, code), `${code}: ${caught}`);
             assert(caught.message === message, caught.message);
+        }
+    },
+
+    // Without a timeout there is no deadline that would end it: that nobody holds it any more does.
+    async a_dropped_operation_fails() {
+        const sandbox = await make('js');
+        for (const call of [
+            () => sandbox.exec_async(Prism.Command.new(['dropped']), null),
+            () => sandbox.exec(Prism.Command.new(['dropped']), null),
+            () => sandbox.read_file_async('dropped', 0, -1, null),
+        ]) {
+            let caught = null;
+            try {
+                await call();
+            } catch (error) {
+                caught = error;
+            }
+            assert(caught !== null && caught.matches(Prism.SandboxError, Prism.SandboxError.FAILED), `${caught}`);
         }
     },
 

@@ -45,6 +45,7 @@ use (const struct agent_request *q)
         abort ();
       touch (q->exec.cwd);
       touch (q->exec.uuid);
+      touch (q->exec.tag);
       touch_all (q->exec.argv);
       touch_all (q->exec.environment);
       break;

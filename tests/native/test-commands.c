@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What one command gets of its own: a terminal that leads to no other one, and with
+ * netns=command a network that nobody else sees. */
+#include "library-fixture.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+/* Says of each of these what came of it: done, or the errno's name. */
+#define TRY                                                                                                            \
+  "import ctypes, errno, os\n"                                                                                         \
+  "libc = ctypes.CDLL(None, use_errno=True)\n"                                                                         \
+  "def say(name, result):\n"                                                                                           \
+  "    print(name, 'done' if result != -1 else errno.errorcode[ctypes.get_errno()])\n"                                 \
+  "letter = ctypes.create_string_buffer(b'x')\n"
+
+#define TIOCSTI_NUMBERS                                                                                                \
+  TRY "for request in (0x5412, 0x1_0000_5412, 0xffff_ffff_0000_5412):\n"                                               \
+      "    say(hex(request), libc.syscall(" G_STRINGIFY (                                                              \
+          SYS_ioctl) ", 0, ctypes.c_ulong(request), letter))\n"                                                        \
+                     "say('console', libc.syscall(" G_STRINGIFY (                                                      \
+                         SYS_ioctl) ", 0, ctypes.c_ulong(0x541c), letter))\n"                                          \
+                                    "say('discipline', libc.syscall(" G_STRINGIFY (                                    \
+                                        SYS_ioctl) ", 0, ctypes.c_ulong(0x5423), letter))\n"
+
+static PrismCommand *
+python (const char *program)
+{
+  const char *const argv[] = { "python3", "-c", program, NULL };
+  return prism_command_new (argv);
+}
+
+static char *
+run_command (PrismSandbox *sandbox, PrismCommand *command)
+{
+  g_autoptr (PrismCommand) owned = command;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, owned, NULL, &error);
+  char *text;
+
+  g_assert_no_error (error);
+  text = g_strchomp (prism_result_dup_stdout_text (result));
+  g_test_message ("%s", text);
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, 0);
+  return text;
+}
+
+/* Its own terminal is one on which nothing is typed for others, whatever the number's
+ * upper half says. */
+static void
+test_own_terminal (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  PrismCommand *command = python (TIOCSTI_NUMBERS);
+  g_autofree char *text = NULL;
+
+  prism_command_set_pty_size (command, 80, 24);
+  text = run_command (sandbox, command);
+  g_assert_cmpstr (
+      text, ==, "0x5412 EPERM\r\n0x100005412 EPERM\r\n0xffffffff00005412 EPERM\r\nconsole EPERM\r\ndiscipline EPERM");
+  library_close (sandbox);
+}
+
+/* Without one there is none: not the caller's either. */
+static void
+test_no_terminal (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  g_autofree char *text = run_command (sandbox, python (TRY "try:\n"
+                                                            "    os.open('/dev/tty', os.O_RDWR)\n"
+                                                            "    print('opened')\n"
+                                                            "except OSError as e:\n"
+                                                            "    print(errno.errorcode[e.errno])\n"
+                                                            "print(os.getsid(0) != os.getsid(os.getppid()))\n"));
+
+  g_assert_cmpstr (text, ==, "ENXIO\nTrue");
+  library_close (sandbox);
+}
+
+/* --- a network for each ------------------------------------------------------------------ */
+
+static void
+test_network_each (LibraryFixture *f, gconstpointer data)
+{
+  const char *look = "readlink /proc/self/ns/net; grep -c : /proc/net/dev; cat /sys/class/net/lo/operstate 2>/dev/null "
+                     "|| echo down; grep CapEff /proc/self/status | tr -d '[:space:]'; echo; "
+                     "grep Seccomp: /proc/self/status | tr -d '[:space:]'";
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_auto (GStrv) first = NULL, second = NULL;
+
+  g_object_set (f->backend, "netns", 1, NULL);
+  sandbox = library_create (f);
+  capabilities = prism_sandbox_dup_capabilities (sandbox);
+  g_assert_true (prism_capabilities_get_network_isolated (capabilities));
+  for (int i = 0; i < 2; i++)
+    {
+      g_autofree char *text = library_output (sandbox, look);
+      g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+      g_assert_cmpuint (g_strv_length (lines), ==, 5);
+      g_assert_cmpstr (lines[1], ==, "1"); /* loopback and no other */
+      g_assert_cmpstr (lines[2], ==, "down");
+      g_assert_cmpstr (lines[3], ==, "CapEff:0000000000000000");
+      g_assert_cmpstr (lines[4], ==, "Seccomp:2");
+      *(i == 0 ? &first : &second) = g_steal_pointer (&lines);
+    }
+  g_assert_cmpstr (first[0], !=, second[0]);
+  library_close (sandbox);
+}
+
+/* What one command listens on is not there for another, though it runs. */
+static void
+test_network_apart (LibraryFixture *f, gconstpointer data)
+{
+  const char *serve = "import socket\n"
+                      "s = socket.socket()\n"
+                      "s.bind(('0.0.0.0', 7070))\n"
+                      "s.listen()\n"
+                      "print('listens', flush=True)\n"
+                      "s.accept()\n";
+  const char *call = TRY "import socket\n"
+                         "s = socket.socket()\n"
+                         "print(errno.errorcode[s.connect_ex(('127.0.0.1', 7070))])\n";
+  g_autoptr (PrismCommand) server = python (serve);
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismProcess) process = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+
+  g_object_set (f->backend, "netns", 1, NULL);
+  sandbox = library_create (f);
+  process = prism_sandbox_start_process (sandbox, server, NULL, &error);
+  g_assert_no_error (error);
+  library_expect (process, "listens\n");
+  text = run_command (sandbox, python (call));
+  g_assert_cmpstr (text, ==, "ENETUNREACH");
+  library_close (sandbox);
+}
+
+/* With the default they share one, whose loopback is up. */
+static void
+test_network_shared (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  g_autofree char *first = library_output (sandbox, "readlink /proc/self/ns/net");
+  g_autofree char *second = library_output (sandbox, "readlink /proc/self/ns/net");
+  g_autofree char *refused =
+      run_command (sandbox, python (TRY "import socket\n"
+                                        "s = socket.socket()\n"
+                                        "print(errno.errorcode[s.connect_ex(('127.0.0.1', 7070))])\n"));
+
+  g_assert_cmpstr (first, ==, second);
+  g_assert_cmpstr (refused, ==, "ECONNREFUSED");
+  library_close (sandbox);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  library_add_test ("/native/commands/own-terminal", test_own_terminal);
+  library_add_test ("/native/commands/no-terminal", test_no_terminal);
+  library_add_test ("/native/commands/network-each", test_network_each);
+  library_add_test ("/native/commands/network-apart", test_network_apart);
+  library_add_test ("/native/commands/network-shared", test_network_shared);
+  return g_test_run ();
+}
