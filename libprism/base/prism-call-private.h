@@ -40,6 +40,11 @@ typedef struct
   GTask *task;     /* asynchronous only */
   gint64 span_us;  /* of the deadline; 0 = none */
 
+  /* Of a script: what its errors begin with, asked in the context it lives in. An answer
+   * may come from anywhere, even from its interpreter's collection of garbage. */
+  gboolean scripted;
+  char *origin;
+
   GMutex lock; /* for what follows */
   gboolean may_block;
   gboolean answered; /* the implementation spoke */

@@ -45,6 +45,7 @@ prism_call_unref (PrismCall *call)
   g_clear_object (&call->caller_cancellable);
   g_clear_object (&call->task);
   g_object_unref (call->self);
+  g_free (call->origin);
   g_mutex_clear (&call->lock);
   g_free (call);
 }

@@ -19,6 +19,13 @@ void prism_home_watch_interface (GType iface, gsize size);
 /* NULL for what is written in a compiled language and may be called in any thread. */
 const PrismHome *prism_home_of (gpointer instance);
 
+/* One of @instance's properties, or what @ask says of it otherwise, in the thread where it
+ * lives: that one's context has to be iterated if it is another. @value is initialised; it
+ * stays as it is where there is no answer within half a minute. */
+typedef void (*PrismHomeAsk) (gpointer instance, const char *what, GValue *value);
+void prism_home_ask (gpointer instance, PrismHomeAsk ask, const char *what, GValue *value);
+void prism_home_get (gpointer instance, const char *property, GValue *value);
+
 /* A private thread-default context for a synchronous call, and away with it. */
 GMainContext *prism_private_context_push (void);
 void prism_private_context_pop (GMainContext *context);

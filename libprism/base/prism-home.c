@@ -258,3 +258,109 @@ prism_home_of (gpointer instance)
 {
   return is_script (instance) ? settle (instance) : NULL;
 }
+
+/* --- asking ------------------------------------------------------------------ */
+
+/* How long a thread is waited for that is busy with something else. */
+#define ASK_US (G_GINT64_CONSTANT (30) * G_USEC_PER_SEC)
+
+typedef struct
+{
+  gatomicrefcount refs;
+  GObject *instance;
+  PrismHomeAsk ask;
+  char *what;
+  GMutex lock; /* for what follows */
+  GCond answered;
+  gboolean done;
+  GValue value;
+} Question;
+
+static void
+question_unref (gpointer data)
+{
+  Question *self = data;
+
+  if (!g_atomic_ref_count_dec (&self->refs))
+    return;
+  g_object_unref (self->instance);
+  g_value_unset (&self->value);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->answered);
+  g_free (self->what);
+  g_free (self);
+}
+
+static gboolean
+question_arrived (gpointer data)
+{
+  Question *self = data;
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_value_init (&value, G_VALUE_TYPE (&self->value));
+  self->ask (self->instance, self->what, &value);
+  g_mutex_lock (&self->lock);
+  g_value_copy (&value, &self->value);
+  self->done = TRUE;
+  g_cond_signal (&self->answered);
+  g_mutex_unlock (&self->lock);
+  return G_SOURCE_REMOVE;
+}
+
+static Question *
+question_new (gpointer instance, PrismHomeAsk ask, const char *what, GType type)
+{
+  Question *self = g_new0 (Question, 1);
+
+  g_atomic_ref_count_init (&self->refs);
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->answered);
+  self->instance = g_object_ref (instance);
+  self->ask = ask;
+  self->what = g_strdup (what);
+  g_value_init (&self->value, type);
+  return self;
+}
+
+void
+prism_home_ask (gpointer instance, PrismHomeAsk ask, const char *what, GValue *value)
+{
+  const PrismHome *home = prism_home_of (instance);
+  gint64 deadline = g_get_monotonic_time () + ASK_US;
+  g_autoptr (GSource) source = NULL;
+  Question *question;
+
+  if (home == NULL || home->thread == g_thread_self ())
+    {
+      ask (instance, what, value);
+      return;
+    }
+  question = question_new (instance, ask, what, G_VALUE_TYPE (value));
+  g_atomic_ref_count_inc (&question->refs);
+  source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_static_name (source, "[prism] question to a script");
+  g_source_set_callback (source, question_arrived, question, question_unref);
+  g_source_attach (source, home->context);
+
+  g_mutex_lock (&question->lock);
+  while (!question->done && g_cond_wait_until (&question->answered, &question->lock, deadline))
+    ;
+  if (question->done)
+    g_value_copy (&question->value, value);
+  g_mutex_unlock (&question->lock);
+  g_source_destroy (source);
+  question_unref (question);
+}
+
+static void
+ask_property (gpointer instance, const char *property, GValue *value)
+{
+  g_object_get_property (instance, property, value);
+}
+
+void
+prism_home_get (gpointer instance, const char *property, GValue *value)
+{
+  prism_home_ask (instance, ask_property, property, value);
+}

@@ -42,6 +42,15 @@ refuse_early (PrismCall *call, Method func)
   return TRUE;
 }
 
+/* Where the script lives. */
+static void
+run_script (PrismCall *call, PrismOperation *operation, Method func)
+{
+  if (call->method->dup_origin != NULL)
+    call->origin = call->method->dup_origin (call->self);
+  func (call->self, operation);
+}
+
 typedef struct
 {
   GObject *self;
@@ -72,7 +81,7 @@ hop_arrived (gpointer data)
     call->expires = call->deadline;
   g_mutex_unlock (&call->lock);
   if (wanted)
-    hop->func (hop->self, hop->operation);
+    run_script (call, hop->operation, hop->func);
   return G_SOURCE_REMOVE;
 }
 
@@ -103,9 +112,15 @@ invoke (PrismCall *call, PrismOperation *operation, Method func)
 {
   const PrismHome *home = prism_home_of (call->self);
 
-  if (home == NULL || home->thread == g_thread_self ())
+  if (home == NULL)
     {
       func (call->self, operation);
+      return;
+    }
+  call->scripted = TRUE;
+  if (home->thread == g_thread_self ())
+    {
+      run_script (call, operation, func);
       return;
     }
   g_mutex_lock (&call->lock);

@@ -51,7 +51,7 @@ answer (PrismCall *call, gpointer value, GDestroyNotify free_value, GError *erro
 
   if (error != NULL && call->method->dup_origin != NULL)
     {
-      g_autofree char *origin = call->method->dup_origin (call->self);
+      g_autofree char *origin = call->scripted ? g_strdup (call->origin) : call->method->dup_origin (call->self);
       prism_error_set_origin (error, origin);
     }
   g_mutex_lock (&call->lock);

@@ -28,6 +28,25 @@ prism_backend_default_init (PrismBackendInterface *iface)
   prism_home_watch_interface (PRISM_TYPE_BACKEND, sizeof (PrismBackendInterface));
 }
 
+static void
+ask_name (gpointer self, const char *what, GValue *value)
+{
+  g_value_set_string (value, PRISM_BACKEND_GET_IFACE (self)->get_name (self));
+}
+
+/* A script's, from another thread than its own; as nobody owns what a name is, it is kept. */
+static const char *
+ask_name_elsewhere (PrismBackend *self)
+{
+  g_auto (GValue) value = G_VALUE_INIT;
+  const char *name;
+
+  g_value_init (&value, G_TYPE_STRING);
+  prism_home_ask (self, ask_name, "name", &value);
+  name = g_value_get_string (&value);
+  return name != NULL ? g_intern_string (name) : G_OBJECT_TYPE_NAME (self);
+}
+
 /**
  * prism_backend_get_name:
  * @self: a backend
@@ -41,11 +60,15 @@ const char *
 prism_backend_get_name (PrismBackend *self)
 {
   PrismBackendInterface *iface;
+  const PrismHome *home;
 
   g_return_val_if_fail (PRISM_IS_BACKEND (self), NULL);
 
   iface = PRISM_BACKEND_GET_IFACE (self);
-  return iface->get_name != NULL ? iface->get_name (self) : G_OBJECT_TYPE_NAME (self);
+  home = prism_home_of (self);
+  if (iface->get_name == NULL)
+    return G_OBJECT_TYPE_NAME (self);
+  return home == NULL || home->thread == g_thread_self () ? iface->get_name (self) : ask_name_elsewhere (self);
 }
 
 static char *

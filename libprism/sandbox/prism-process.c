@@ -71,22 +71,24 @@ prism_process_default_init (PrismProcessInterface *iface)
 char *
 prism_process_dup_reference (PrismProcess *self)
 {
-  char *reference = NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
 
   g_return_val_if_fail (PRISM_IS_PROCESS (self), NULL);
 
-  g_object_get (self, "reference", &reference, NULL);
-  return reference;
+  g_value_init (&value, G_TYPE_STRING);
+  prism_home_get (self, "reference", &value);
+  return g_value_dup_string (&value);
 }
 
 /* The process keeps its streams as long as it lives, so a borrowed one is safe. */
 static gpointer
 borrow_stream (PrismProcess *self, const char *name)
 {
-  g_autoptr (GObject) stream = NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
 
-  g_object_get (self, name, &stream, NULL);
-  return stream;
+  g_value_init (&value, G_TYPE_OBJECT);
+  prism_home_get (self, name, &value);
+  return g_value_get_object (&value);
 }
 
 /**

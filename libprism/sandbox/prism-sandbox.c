@@ -103,10 +103,11 @@ prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guint64 b
 static char *
 dup_string (PrismSandbox *self, const char *name)
 {
-  char *value = NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
 
-  g_object_get (self, name, &value, NULL);
-  return value;
+  g_value_init (&value, G_TYPE_STRING);
+  prism_home_get (self, name, &value);
+  return g_value_dup_string (&value);
 }
 
 /**
@@ -150,12 +151,14 @@ prism_sandbox_dup_backend_name (PrismSandbox *self)
 PrismSandboxStatus
 prism_sandbox_get_status (PrismSandbox *self)
 {
-  PrismSandboxStatus status = PRISM_SANDBOX_STATUS_FAILED;
+  g_auto (GValue) value = G_VALUE_INIT;
 
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), PRISM_SANDBOX_STATUS_FAILED);
 
-  g_object_get (self, "status", &status, NULL);
-  return status;
+  g_value_init (&value, PRISM_TYPE_SANDBOX_STATUS);
+  g_value_set_enum (&value, PRISM_SANDBOX_STATUS_FAILED);
+  prism_home_get (self, "status", &value);
+  return g_value_get_enum (&value);
 }
 
 /**
@@ -184,11 +187,14 @@ prism_sandbox_dup_workspace (PrismSandbox *self)
 PrismCapabilities *
 prism_sandbox_dup_capabilities (PrismSandbox *self)
 {
-  PrismCapabilities *capabilities = NULL;
+  g_auto (GValue) value = G_VALUE_INIT;
+  PrismCapabilities *capabilities;
 
   g_return_val_if_fail (PRISM_IS_SANDBOX (self), NULL);
 
-  g_object_get (self, "capabilities", &capabilities, NULL);
+  g_value_init (&value, PRISM_TYPE_CAPABILITIES);
+  prism_home_get (self, "capabilities", &value);
+  capabilities = g_value_dup_boxed (&value);
   /* One that says nothing has nothing. */
   return capabilities != NULL ? capabilities : prism_capabilities_new (PRISM_CONTROLS_NONE, NULL);
 }

@@ -23,10 +23,10 @@ def blocks(language):
                 yield f'{name}, block {number}', text
 
 
-def flags(folder):
+def flags(folder, made=False):
     package = ['gio-unix-2.0', 'json-glib-1.0']
     found = subprocess.run(['pkg-config', '--cflags', '--libs', *package], check=True, capture_output=True, text=True).stdout.split()
-    return [installed_headers(folder), f'-L{BUILD}/libprism', '-lprism-1'] + found
+    return [f'-I{folder}' if made else installed_headers(folder), f'-L{BUILD}/libprism', '-lprism-1'] + found
 
 
 def c_programs():
@@ -67,12 +67,14 @@ def python_programs():
 
 
 def examples():
-    """the example says the same in C, Python and JavaScript"""
+    """the example says the same in C, Python, JavaScript and Vala"""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, 'run')
         subprocess.run(['gcc', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror', '-o', program,
                         os.path.join(ROOT, 'examples', 'run.c'), *flags(folder)], check=True)
-        for argv in ([program], ['/usr/bin/python3', f'{ROOT}/examples/run.py'], ['gjs', f'{ROOT}/examples/run.js']):
+        subprocess.run(['valac', '-C', '--vapidir', f'{BUILD}/gir', '--pkg', 'libprism-1', '-d', folder, f'{ROOT}/examples/run.vala'], check=True)
+        subprocess.run(['gcc', '-w', '-o', f'{folder}/run-vala', f'{folder}/run.c', *flags(folder, made=True)], check=True)
+        for argv in ([program], ['/usr/bin/python3', f'{ROOT}/examples/run.py'], ['gjs', f'{ROOT}/examples/run.js'], [f'{folder}/run-vala']):
             for command, status, said in ((['sh', '-c', 'echo hi; ! touch x 2>/dev/null; exit 3'], 0, 'hi\nexit code 3, network isolated: yes\n'),
                                           (['no-such-command'], 1, '')):
                 done = subprocess.run([*argv, folder, '--', *command], capture_output=True, text=True, timeout=60)
