@@ -69,7 +69,6 @@ ask_again (PrismLocalConnection *self)
   if (!request->reused || !request->safe || self->received > 0 || request->reply.end > 0)
     return FALSE;
   request->reused = FALSE;
-  self->sent = 0;
   prism_local_dial_begin (self);
   return TRUE;
 }
