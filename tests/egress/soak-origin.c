@@ -22,6 +22,7 @@ typedef struct
 
 static int epoll;
 static char block[65536];
+static Peer *volatile doors[2]; /* never closed */
 
 static int
 listen_somewhere (int *port)
@@ -37,7 +38,7 @@ listen_somewhere (int *port)
   return fd;
 }
 
-static void
+static Peer *
 add (int fd, gboolean echo, gboolean listens)
 {
   Peer *peer = g_new0 (Peer, 1);
@@ -45,6 +46,7 @@ add (int fd, gboolean echo, gboolean listens)
 
   *peer = (Peer){ fd, echo, listens, FALSE, g_string_new (NULL), g_string_new (NULL) };
   epoll_ctl (epoll, EPOLL_CTL_ADD, fd, &event);
+  return peer;
 }
 
 static void
@@ -191,7 +193,7 @@ void
 soak_start_origins (int *http_port, int *echo_port)
 {
   epoll = epoll_create1 (EPOLL_CLOEXEC);
-  add (listen_somewhere (http_port), FALSE, TRUE);
-  add (listen_somewhere (echo_port), TRUE, TRUE);
+  doors[0] = add (listen_somewhere (http_port), FALSE, TRUE);
+  doors[1] = add (listen_somewhere (echo_port), TRUE, TRUE);
   g_thread_unref (g_thread_new ("origins", run, NULL));
 }
