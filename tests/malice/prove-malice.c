@@ -8,6 +8,7 @@
  * (clock, sysctls, modules) is tried by the attacks with the value that is
  * already set, or by opening alone. */
 #include "malice.h"
+#include "naive-proxy.h"
 #include "stage.h"
 
 #include <dirent.h>
@@ -350,6 +351,7 @@ run_outside (const struct attack *attack, const char *program)
   furnish ();
   stage_set_up (&stage, program, attack->needs & MALICE_USER_PROOF ? 65534 : 0);
   pid_t agent = stand_in (), shim = stand_in ();
+  stage_set_variable (&stage, "PROXY", "http://127.0.0.1:%d", naive_proxy_start ());
   stage_set_variable (&stage, "AGENT", "%d", (int)agent);
   stage_set_variable (&stage, "SHIM", "%d", (int)shim);
   if (openpty (&master, &terminal, NULL, NULL, NULL) != 0 || pipe (pipes) != 0)

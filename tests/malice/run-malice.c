@@ -20,7 +20,7 @@ static const Attack attacks[] = {
 };
 
 struct stage stage;
-static char *channel, *isolation, *off;
+static char *channel, *isolation, *network, *off;
 static char **known_holes;
 static int number, failed;
 
@@ -115,6 +115,19 @@ make_backend (void)
   return g_steal_pointer (&backend);
 }
 
+/* A way out that leads to one name, which nobody answers to. */
+static void
+allow_one_name (PrismSandboxSpec *spec)
+{
+  static const char *const rules[] = { "http://allowed.test", "https://allowed.test", NULL };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismEgressPolicy) policy = prism_egress_policy_new_static (rules, &error);
+  g_assert_no_error (error);
+  set_by_name (G_OBJECT (spec), "network", network);
+  g_object_set (spec, "egress-policy", policy, NULL);
+  prism_sandbox_spec_set_variable (spec, "MALICE_ALLOWED", "allowed.test");
+}
+
 static PrismSandboxSpec *
 make_spec (const Attack *attack)
 {
@@ -152,6 +165,8 @@ make_spec (const Attack *attack)
       g_assert_true (prism_limits_set (limits, "memory-bytes", STAGE_LIMIT_MEMORY, NULL));
     }
   g_object_set (spec, "limits", limits, NULL);
+  if (network != NULL)
+    allow_one_name (spec);
   return spec;
 }
 
@@ -379,6 +394,7 @@ main (int argc, char **argv)
   g_auto (GStrv) rest = NULL;
   const GOptionEntry entries[] = {
     { "channel", 0, 0, G_OPTION_ARG_STRING, &channel, "the backend's channel", "NAME" },
+    { "network", 0, 0, G_OPTION_ARG_STRING, &network, "what is reached: egress, with a rule for one name", "MODE" },
     { "off", 0, 0, G_OPTION_ARG_STRING, &off, "each control off in turn ('all'), in a build with test_switches",
       "NAME" },
     { "known-hole", 0, 0, G_OPTION_ARG_STRING_ARRAY, &known_holes, "an attack that is known to get through", "NAME" },
