@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-static bool made[PRISM_LAUNCH_MAX_GROUPS];
 
 /* Held for the keeper's life: a group whose lock is free is what a dead keeper left,
  * and anybody may remove it. Between the making and the lock that may happen to a
@@ -36,11 +35,14 @@ make_folder (const char *folder)
 }
 
 static void
-make_group (const struct launch_group *group, bool *is_made, int *entry)
+make_group (const struct launch_group *group, struct launch_groups *groups, int *entry)
 {
   int dir = make_folder (group->folder);
 
-  *is_made = true;
+  groups->dirs[groups->n] = dir;
+  groups->folders[groups->n++] = strdup (group->folder);
+  if (groups->folders[groups->n - 1] == NULL)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, ENOMEM, "%s", group->folder);
   for (uint32_t i = 0; i < group->n_settings; i++)
     {
       const struct launch_setting *setting = &group->settings[i];
@@ -58,32 +60,29 @@ make_group (const struct launch_group *group, bool *is_made, int *entry)
 }
 
 void
-launch_groups_make (const struct launch_plan *plan, int entries[PRISM_LAUNCH_MAX_GROUPS])
+launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, int entries[PRISM_LAUNCH_MAX_GROUPS])
 {
   for (uint32_t i = 0; i < plan->n_groups; i++)
-    make_group (&plan->groups[i], &made[i], &entries[i]);
+    make_group (&plan->groups[i], groups, &entries[i]);
 }
 
 /* The slow way in, for a kernel that asks who writes rather than who opened: a
  * move by pid waits for every other fork on the machine. */
-void
-launch_groups_admit (const struct launch_plan *plan, pid_t pid)
+bool
+launch_groups_admit (const struct launch_groups *groups, pid_t pid)
 {
   char text[24];
 
   snprintf (text, sizeof text, "%d", (int)pid);
-  for (uint32_t i = 0; i < plan->n_groups; i++)
-    {
-      int dir = open (plan->groups[i].folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-      if (dir < 0 || !launch_write_file (dir, "cgroup.procs", text))
-        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/cgroup.procs", plan->groups[i].folder);
-      close (dir);
-    }
+  for (uint32_t i = 0; i < groups->n; i++)
+    if (!launch_write_file (groups->dirs[i], "cgroup.procs", text))
+      return false;
+  return true;
 }
 
 /* Every process is reaped by now; the kernel may need a moment to see it. */
-static bool
-remove_folder (const char *folder)
+bool
+launch_remove_folder (const char *folder, bool wait)
 {
   const struct timespec pause = { 0, 1000 * 1000 };
 
@@ -91,7 +90,7 @@ remove_folder (const char *folder)
     {
       if (errno == ENOENT)
         return true;
-      if (errno != EBUSY || tries == 2000)
+      if (errno != EBUSY || tries == 2000 || !wait)
         return false;
       nanosleep (&pause, NULL);
     }
@@ -99,15 +98,32 @@ remove_folder (const char *folder)
 }
 
 uint32_t
-launch_groups_remove (const struct launch_plan *plan)
+launch_groups_remove (struct launch_groups *groups, bool wait)
 {
-  const char *freezer = launch_freezer_to_remove ();
-  uint32_t left = freezer != NULL && !remove_folder (freezer);
+  uint32_t left = 0;
 
-  for (uint32_t i = 0; i < plan->n_groups; i++)
-    {
-      left += made[i] && !remove_folder (plan->groups[i].folder);
-      made[i] = false;
-    }
+  for (uint32_t i = 0; i < groups->n; i++)
+    if (groups->folders[i] == NULL || !launch_remove_folder (groups->folders[i], wait))
+      {
+        groups->dirs[left] = groups->dirs[i];
+        groups->folders[left++] = groups->folders[i];
+      }
+    else
+      {
+        close (groups->dirs[i]);
+        free (groups->folders[i]);
+      }
+  groups->n = left;
   return left;
+}
+
+void
+launch_groups_forget (struct launch_groups *groups)
+{
+  for (uint32_t i = 0; i < groups->n; i++)
+    {
+      close (groups->dirs[i]);
+      free (groups->folders[i]);
+    }
+  groups->n = 0;
 }

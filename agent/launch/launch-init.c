@@ -242,7 +242,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
 
   the_plan = plan;
   keeper_socket = keeper;
-  begun_ahead = made->feed >= 0;
+  begun_ahead = made->ahead;
   launch_hold_notes ();
   if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
     forget_orphaned_segments ();

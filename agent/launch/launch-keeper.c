@@ -35,10 +35,19 @@
 static struct launch_plan plan;
 uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 static struct launch_ready_made made;
+static struct launch_groups groups;
 static pid_t inner = -1;
-static bool is_keeper;
-static int template_error;
+static bool is_keeper, is_resident;
+static sigset_t first_mask;
 static volatile sig_atomic_t told_to_stop;
+
+static uint32_t
+remove_freezer (void)
+{
+  const char *folder = launch_freezer_to_remove ();
+
+  return folder != NULL && !launch_remove_folder (folder, true);
+}
 
 /* Kills and reaps the inner half, with it every process of its pid namespace, and
  * removes what was made for it. */
@@ -55,7 +64,7 @@ end (int status, int exit_status)
         ;
     }
   inner = -1;
-  left = launch_groups_remove (&plan);
+  left = remove_freezer () + launch_groups_remove (&groups, true);
   launch_ended (status, left);
   _exit (exit_status);
 }
@@ -65,12 +74,44 @@ launch_abandon (void)
 {
   static bool ending;
 
+  if (is_resident)
+    launch_kept_abandon ();
   if (is_keeper && !ending)
     {
       ending = true;
       end (0, 1);
     }
   _exit (1);
+}
+
+struct launch_plan *
+launch_current_plan (size_t size)
+{
+  if (!launch_plan_parse (&plan, launch_plan_bytes, size))
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not a launch plan of version %d.%d", PRISM_LAUNCH_MAJOR,
+                 PRISM_LAUNCH_MINOR);
+  return &plan;
+}
+
+void
+launch_keep_many (const sigset_t *open_mask)
+{
+  is_resident = true;
+  first_mask = *open_mask;
+}
+
+void
+launch_keep_no_more (void)
+{
+  const int changed[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+
+  is_keeper = false;
+  if (!is_resident)
+    return;
+  is_resident = false;
+  for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+    signal (changed[i], SIG_DFL);
+  sigprocmask (SIG_SETMASK, &first_mask, NULL);
 }
 
 /* From a file, or as the host composes it. */
@@ -127,97 +168,6 @@ detach (void)
 }
 
 static void
-become (uint32_t uid, uint32_t gid)
-{
-  if (syscall (SYS_setresgid, -1, gid, -1) < 0 || syscall (SYS_setresuid, -1, uid, -1) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "taking the sandbox's ids");
-  /* A change of ids turns this off, and with it the right to write one's own id map. */
-  prctl (PR_SET_DUMPABLE, 1, 0, 0, 0);
-}
-
-static void
-become_root_again (void)
-{
-  if (syscall (SYS_setresuid, -1, 0, -1) < 0 || syscall (SYS_setresgid, -1, 0, -1) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "giving the sandbox's ids back");
-}
-
-/* Without the network: that namespace is made beside the rest. */
-static unsigned
-namespaces (void)
-{
-  unsigned flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
-
-  return flags | ((plan.flags & PRISM_LAUNCH_OFF_PIDNS) == 0 ? CLONE_NEWPID : 0);
-}
-
-static _Noreturn void
-be_inner (const int *ends)
-{
-  is_keeper = false;
-  close (ends[0]);
-  launch_init (&plan, ends[1], &made);
-}
-
-/* In a process that shares the keeper's memory and nothing else: there is no way
- * back from a user namespace. The inner half becomes the keeper's own child. */
-static int
-enter_template (void *data)
-{
-  if (setns (made.userns, CLONE_NEWUSER) < 0 || setns (made.mntns, CLONE_NEWNS) < 0)
-    template_error = errno;
-  else
-    {
-      pid_t pid = (pid_t)syscall (SYS_clone, namespaces () | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
-      if (pid == 0)
-        be_inner (data);
-      inner = pid;
-      template_error = pid < 0 ? errno : 0;
-    }
-  _exit (0);
-}
-
-static void
-start_from_template (int *ends)
-{
-  /* The agent lives on it for good: as large as any, and with a page below it that
-   * nothing may touch. Pages that are not used cost nothing. */
-  const size_t size = 1024 * 1024, guard = 4096;
-  char *stack =
-      mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-  pid_t pid;
-
-  if (stack == MAP_FAILED || mprotect (stack, guard, PROT_NONE) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a stack");
-  pid = clone (enter_template, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, ends);
-  if (pid < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
-  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
-    ;
-  munmap (stack, size); /* the inner half has its copy */
-  if (template_error != 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
-}
-
-/* The clone is made with the ids that the sandbox maps to, so that the inner half
- * may write its own map. */
-static void
-start_plain (int *ends)
-{
-  bool privileged = plan.flags & PRISM_LAUNCH_PRIVILEGED;
-
-  if (privileged)
-    become (plan.uid, plan.gid);
-  inner = (pid_t)syscall (SYS_clone, namespaces () | CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
-  if (inner < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
-  if (inner == 0)
-    be_inner (ends);
-  if (privileged)
-    become_root_again ();
-}
-
-static void
 close_made (void)
 {
   const int fds[] = { made.userns, made.mntns, made.netns };
@@ -225,24 +175,6 @@ close_made (void)
   for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
     if (fds[i] >= 0)
       close (fds[i]);
-}
-
-/* Returns the keeper's end of the socket between the two. */
-static int
-start_inner (void)
-{
-  int ends[2];
-
-  if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "socketpair");
-  if (plan.flags & PRISM_LAUNCH_USE_TEMPLATE)
-    start_from_template (ends);
-  else
-    start_plain (ends);
-  close (PRISM_LAUNCH_CONTROL_FD);
-  close (ends[1]);
-  close_made ();
-  return ends[0];
 }
 
 static int
@@ -271,8 +203,8 @@ forget_orphaned_segments (void)
 }
 
 /* What the inner half waits for: what is to be shown, then its control groups. */
-static void
-release_inner (int to, size_t order_size)
+void
+launch_release_inner (int to, size_t order_size, struct launch_groups *of)
 {
   int fds[LAUNCH_MAX_FDS];
   size_t n = plan.n_shown;
@@ -296,7 +228,7 @@ release_inner (int to, size_t order_size)
   /* Made while the inner half goes on; it waits for them before anything can run. */
   if (plan.n_groups > 0)
     {
-      launch_groups_make (&plan, fds);
+      launch_groups_make (&plan, of, fds);
       launch_send_fds (to, &go, 1, fds, plan.n_groups);
       for (size_t i = 0; i < plan.n_groups; i++)
         close (fds[i]);
@@ -323,6 +255,12 @@ launch_take_order (size_t size, int control, int keeper)
   return launch_plan_parse (&plan, launch_plan_bytes, size);
 }
 
+bool
+launch_told_to_stop (void)
+{
+  return told_to_stop;
+}
+
 static bool
 inner_has_ended (int *status)
 {
@@ -332,30 +270,6 @@ inner_has_ended (int *status)
     return false;
   inner = -1;
   return true;
-}
-
-/* Begun ahead: waits for what to do. Without an order it ends as if it had not been. */
-static size_t
-await_order (int feed, const sigset_t *open_mask)
-{
-  struct pollfd fd = { feed, POLLIN, 0 };
-  ssize_t size = -1;
-  size_t n = 0;
-  int fds[2], status = 0;
-
-  while (size < 0)
-    {
-      if (told_to_stop || inner_has_ended (&status))
-        end (status, 0);
-      if (ppoll (&fd, 1, NULL, open_mask) < 0)
-        continue;
-      n = 2;
-      size = launch_receive_fds (feed, launch_plan_bytes, sizeof launch_plan_bytes, fds, &n, MSG_DONTWAIT);
-    }
-  if (size == 0 || n != 2 || !launch_take_order ((size_t)size, fds[0], fds[1]))
-    end (0, 0);
-  close (feed);
-  return (size_t)size;
 }
 
 /* The inner half's only question: to be moved into its groups from outside. */
@@ -369,7 +283,8 @@ answer_inner (int socket)
     return true;
   if (n != 1)
     return false;
-  launch_groups_admit (&plan, inner);
+  if (!launch_groups_admit (&groups, inner))
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "cgroup.procs");
   (void)!send (socket, &byte, 1, MSG_NOSIGNAL);
   return true;
 }
@@ -421,8 +336,8 @@ keep (int socket, const sigset_t *open_mask)
     }
 }
 
-static void
-watch_signals (sigset_t *open_mask)
+void
+launch_watch_signals (sigset_t *open_mask)
 {
   struct sigaction action = { .sa_handler = on_signal };
   const int watched[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
@@ -438,6 +353,28 @@ watch_signals (sigset_t *open_mask)
 }
 
 void
+launch_be_hand (const struct launch_plan *of, pid_t whose)
+{
+  struct pollfd fds[2];
+  struct timespec wait;
+  sigset_t open_mask;
+  bool goes_on = true;
+
+  launch_watch_signals (&open_mask);
+  launch_host_begin (of, -1);
+  while (goes_on && !told_to_stop)
+    {
+      launch_host_watch (fds, &wait);
+      if (ppoll (fds, 2, &wait, &open_mask) >= 0)
+        goes_on = launch_host_step (fds);
+    }
+  launch_host_forget ();
+  if (!goes_on)
+    kill (whose, SIGKILL);
+  _exit (remove_freezer () == 0 ? 0 : 1);
+}
+
+void
 launch_keep (size_t size, const struct launch_ready_made *ready_made)
 {
   sigset_t open_mask;
@@ -445,9 +382,7 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
 
   is_keeper = true;
   made = *ready_made;
-  if (!launch_plan_parse (&plan, launch_plan_bytes, size))
-    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not a launch plan of version %d.%d", PRISM_LAUNCH_MAJOR,
-                 PRISM_LAUNCH_MINOR);
+  launch_current_plan (size);
   if (((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0) != (geteuid () == 0))
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EPERM, "a plan for root, and only that, is carried out by root");
   if ((plan.flags & PRISM_LAUNCH_USE_TEMPLATE) != 0 && made.mntns < 0)
@@ -455,9 +390,12 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
   if ((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0 && setgroups (0, NULL) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setgroups");
   launch_probe_remember ();
-  socket = start_inner ();
-  watch_signals (&open_mask);
-  release_inner (socket, made.feed >= 0 ? await_order (made.feed, &open_mask) : 0);
+  socket = launch_start_inner (&plan, &made, &inner);
+  close (PRISM_LAUNCH_CONTROL_FD);
+  close_made ();
+  launch_watch_signals (&open_mask);
+  launch_release_inner (socket, 0, &groups);
+  launch_shown_forget ();
   if (plan.flags & PRISM_LAUNCH_MAKE_TEMPLATE)
     hand_template_over (socket);
   keep (socket, &open_mask);

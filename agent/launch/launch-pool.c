@@ -132,10 +132,16 @@ take_over (int fd)
 }
 
 void
-launch_pool_empty (void)
+launch_pool_settle (void)
 {
   if (making.helper > 0)
     take_over (launch_net_finish (&making));
+}
+
+void
+launch_pool_empty (void)
+{
+  launch_pool_settle ();
   while (n_ready > 0)
     close (ready[--n_ready]);
 }

@@ -55,13 +55,13 @@ struct launch_ready_made
   int userns, mntns; /* of the template */
   int netns;
   /* Begun ahead, by a plan whose beginning is expected again: the plan to carry out
-   * comes here, with the control and the keeper's socket. */
-  int feed;
+   * comes later, with the control and the keeper's socket. */
+  bool ahead;
 };
 
 #define LAUNCH_NOTHING_MADE                                                                                            \
   {                                                                                                                    \
-    -1, -1, -1, -1                                                                                                     \
+    -1, -1, -1, false                                                                                                   \
   }
 #define LAUNCH_MAX_FDS (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS + 2)
 
@@ -70,6 +70,7 @@ void launch_note (const char *key, const char *format, ...) __attribute__ ((form
 void launch_hold_notes (void);
 void launch_ready (uint32_t facts);
 void launch_ended (int status, uint32_t left);
+void launch_report_to (int fd); /* PRISM_LAUNCH_KEEPER_FD if not said */
 /* Tells the host and ends this half; the keeper undoes what it made first. */
 _Noreturn void launch_fail (enum prism_launch_stage stage, int error, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
@@ -111,11 +112,21 @@ void launch_drop_capabilities (const struct launch_plan *plan);
 void launch_give_up_capabilities (void);
 int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
 
-/* launch-groups.c: by the keeper. Fills in descriptors of the files that admit a
- * process; the folders are removed again by launch_groups_remove(). */
-void launch_groups_make (const struct launch_plan *plan, int entries[PRISM_LAUNCH_MAX_GROUPS]);
-void launch_groups_admit (const struct launch_plan *plan, pid_t pid);
-uint32_t launch_groups_remove (const struct launch_plan *plan);
+/* launch-groups.c: by the keeper. make() fills in descriptors of the files that admit a
+ * process; remove() says how many folders are left. */
+struct launch_groups
+{
+  uint32_t n; /* of those that are there */
+  int dirs[PRISM_LAUNCH_MAX_GROUPS];
+  char *folders[PRISM_LAUNCH_MAX_GROUPS];
+};
+void launch_groups_make (const struct launch_plan *plan,
+                         struct launch_groups *groups,
+                         int entries[PRISM_LAUNCH_MAX_GROUPS]);
+bool launch_groups_admit (const struct launch_groups *groups, pid_t pid);
+uint32_t launch_groups_remove (struct launch_groups *groups, bool wait);
+void launch_groups_forget (struct launch_groups *groups);
+bool launch_remove_folder (const char *folder, bool wait);
 
 /* launch-freeze.c: by the keeper. 0 or an errno; what failed is thawed. */
 int launch_freeze (const struct launch_plan *plan, const char *path);
@@ -135,11 +146,8 @@ void launch_host_forget (void);
 
 /* launch-shown.c: by the keeper: the mounts that need the host's capabilities. */
 void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN]);
-/* By the launcher that stays: the id tables that a plan's mounts need, for the keeper
- * that is started next. What fails here fails there again, and is told. */
-void launch_shown_warm (const struct launch_plan *plan);
-/* By a keeper: these get the numbers from here on. Returns the next one. */
-int launch_shown_settle (int at);
+/* The id tables, which serve again until then. */
+void launch_shown_forget (void);
 
 /* launch-copy.c: everything below one folder into another; 0 or -errno, and the
  * name that failed. Owners are kept only as far as uid and gid are not -1. */
@@ -176,6 +184,8 @@ void launch_pool_give_back (int fd);
 bool launch_pool_refill (int userns);
 bool launch_pool_reap (pid_t pid);
 void launch_pool_empty (void);
+/* Nothing is under way after this. */
+void launch_pool_settle (void);
 
 /* launch-seccomp.c; the public half is in agent.h. Without no_new_privs, which the
  * caller has set or has the capability to do without. */
@@ -188,18 +198,51 @@ void launch_install_early_filter (void);
 /* launch-landlock.c, the same */
 int launch_enter_scope (void);
 
+/* launch-inner.c: by the keeper. The inner half as its child, and its end of the socket
+ * between the two. */
+int launch_start_inner (const struct launch_plan *plan, const struct launch_ready_made *made, pid_t *pid);
+
 /* launch-keeper.c: from a plan's bytes to the sandbox's end. */
 _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
 /* Either half of one that was begun ahead: the plan that lies in the bytes now is the
  * one to carry out, these are its sockets. */
 bool launch_take_order (size_t size, int control, int keeper);
+/* The plan that lies in the bytes. */
+struct launch_plan *launch_current_plan (size_t size);
+/* What the inner half waits for, after its whole plan if that is its order. */
+void launch_release_inner (int to, size_t order_size, struct launch_groups *groups);
+/* From here on a failure is that of one sandbox of several, until a child keeps none any
+ * more, or one of its own. */
+void launch_keep_many (const sigset_t *open_mask);
+void launch_keep_no_more (void);
+void launch_watch_signals (sigset_t *open_mask);
+bool launch_told_to_stop (void);
+/* Listens to a host for another keeper, whose child that process is. */
+_Noreturn void launch_be_hand (const struct launch_plan *plan, pid_t inner);
 extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 
 /* launch-server.c: the launcher that stays. Its own descriptors lie above those of what
  * it starts. */
-#define LAUNCH_HIGH_FD 32
+#define LAUNCH_HIGH_FD 64
 int launch_lift (int fd);
 _Noreturn void launch_serve (void);
+
+/* launch-kept.c: the sandboxes that it keeps itself. start(): false where a keeper of its
+ * own is to have it. watch(): how many descriptors, hear(): what came. finish(), after
+ * reap(): true while a group is not yet empty. prepare(): one ahead; true while missing. */
+#define LAUNCH_MAX_KEPT 64u
+bool launch_kept_start (
+    const struct launch_ready_made *template, const uint8_t *bytes, size_t size, int control, int keeper);
+unsigned launch_kept_watch (struct pollfd *fds);
+void launch_kept_hear (const struct pollfd *fds);
+void launch_kept_reap (pid_t pid, int status);
+bool launch_kept_finish (void);
+unsigned launch_kept_count (void);
+void launch_kept_end_all (void);
+bool launch_kept_prepare (const struct launch_ready_made *template, bool now);
+void launch_kept_forget_ahead (void);
+void launch_kept_disown_nets (void);
+_Noreturn void launch_kept_abandon (void);
 
 /* launch-init.c */
 void launch_join_groups (void);

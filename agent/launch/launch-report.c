@@ -14,6 +14,13 @@
 static uint8_t held[PRISM_LAUNCH_MAX_MESSAGE];
 static size_t n_held;
 static bool holds;
+static int report_fd = PRISM_LAUNCH_KEEPER_FD;
+
+void
+launch_report_to (int fd)
+{
+  report_fd = fd;
+}
 
 void
 launch_hold_notes (void)
@@ -24,7 +31,7 @@ launch_hold_notes (void)
 static void
 send_bytes (const uint8_t *bytes, size_t size)
 {
-  while (send (PRISM_LAUNCH_KEEPER_FD, bytes, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
+  while (send (report_fd, bytes, size, MSG_NOSIGNAL) < 0 && errno == EINTR)
     ;
 }
 

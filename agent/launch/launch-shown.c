@@ -44,7 +44,7 @@ add_owner (const struct launch_plan *plan, const struct stat *info)
     return NULL;
   if (n_owners == PRISM_LAUNCH_MAX_SHOWN)
     close (owners[--n_owners].userns);
-  owners[n_owners] = (struct owner){ info->st_uid, info->st_gid, userns };
+  owners[n_owners] = (struct owner){ info->st_uid, info->st_gid, launch_lift (userns) };
   return &owners[n_owners++];
 }
 
@@ -64,31 +64,6 @@ static bool
 is_mapped_already (const struct launch_plan *plan, const struct stat *info)
 {
   return info->st_uid == plan->uid && info->st_gid == plan->gid;
-}
-
-void
-launch_shown_warm (const struct launch_plan *plan)
-{
-  struct prism_wire_reader at = plan->steps;
-  struct launch_step step;
-  struct stat info;
-
-  for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
-    if ((step.flags & PRISM_LAUNCH_BY_KEEPER) != 0 && stat (step.text, &info) == 0 && !is_mapped_already (plan, &info)
-        && find_owner (&info) == NULL)
-      {
-        struct owner *owner = add_owner (plan, &info);
-        if (owner != NULL)
-          owner->userns = launch_lift (owner->userns);
-      }
-}
-
-int
-launch_shown_settle (int at)
-{
-  for (uint32_t i = 0; i < n_owners; i++, at++)
-    owners[i].userns = dup2 (owners[i].userns, at);
-  return at;
 }
 
 static int
@@ -217,6 +192,13 @@ show_copy (const struct launch_plan *plan, const struct launch_step *step)
 }
 
 void
+launch_shown_forget (void)
+{
+  while (n_owners > 0)
+    close (owners[--n_owners].userns);
+}
+
+void
 launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN])
 {
   struct prism_wire_reader at = plan->steps;
@@ -226,6 +208,4 @@ launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX
   for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
     if (step.flags & PRISM_LAUNCH_BY_KEEPER)
       trees[n++] = step.flags & PRISM_LAUNCH_COPY ? show_copy (plan, &step) : show (plan, &step);
-  for (uint32_t i = 0; i < n_owners; i++)
-    close (owners[i].userns);
 }

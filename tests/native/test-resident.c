@@ -2,6 +2,8 @@
 /* One sandbox after another, and beside another, from one process: as root the later
  * ones come from a launcher that stays, which may keep for them only what nobody used. */
 #include <libprism/prism.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -129,6 +131,102 @@ test_neighbours (Fixture *f, gconstpointer data)
     }
 }
 
+/* Held still is one of several, by a process beside the launcher; the others go on, and its
+ * end is as any other's, also while it is held. */
+static void
+test_pause (Fixture *f, gconstpointer data)
+{
+  PrismSandbox *sandboxes[3];
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
+    sandboxes[i] = create (f);
+  for (guint round = 0; round < 2; round++)
+    {
+      g_autofree char *other = NULL, *again = NULL;
+      if (!prism_sandbox_pause (sandboxes[1], NULL, &error))
+        {
+          /* An ordinary user has no freezer. */
+          g_assert_true (geteuid () != 0);
+          g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED);
+          break;
+        }
+      other = run (sandboxes[2], "echo here");
+      g_assert_cmpstr (other, ==, "here");
+      g_assert_true (prism_sandbox_resume (sandboxes[1], NULL, &error));
+      g_assert_no_error (error);
+      again = run (sandboxes[1], "echo back");
+      g_assert_cmpstr (again, ==, "back");
+    }
+  g_clear_error (&error);
+  g_assert_true (prism_sandbox_pause (sandboxes[1], NULL, NULL) || geteuid () != 0);
+  for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
+    {
+      close_sandbox (sandboxes[i]);
+      g_object_unref (sandboxes[i]);
+    }
+}
+
+/* The child of this process that is a launcher, or 0. */
+static pid_t
+find_launcher (void)
+{
+  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (proc)) != NULL)
+    {
+      g_autofree char *line_path = g_build_filename ("/proc", name, "cmdline", NULL);
+      g_autofree char *stat_path = g_build_filename ("/proc", name, "stat", NULL);
+      g_autofree char *line = NULL, *stat = NULL;
+      const char *after;
+      gsize size = 0;
+      int parent = 0;
+      if (!g_ascii_isdigit (*name) || !g_file_get_contents (line_path, &line, &size, NULL)
+          || !g_file_get_contents (stat_path, &stat, NULL, NULL) || (after = strrchr (stat, ')')) == NULL
+          || sscanf (after, ") %*c %d", &parent) != 1 || parent != getpid () || size == 0)
+        continue;
+      for (gsize i = 0; i + 1 < size; i++)
+        line[i] = line[i] == 0 ? ' ' : line[i];
+      if (strstr (line, "--launch many") != NULL)
+        return atoi (name);
+    }
+  return 0;
+}
+
+/* The launcher is killed: what it kept is lost and leaves nothing, and the next sandbox is
+ * there as ever. */
+static void
+test_launcher_killed (Fixture *f, gconstpointer data)
+{
+  const char *const argv[] = { "true", NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  PrismSandbox *sandboxes[3];
+  pid_t launcher;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
+    sandboxes[i] = create (f);
+  launcher = find_launcher ();
+  if (geteuid () == 0)
+    g_assert_cmpint (launcher, >, 0);
+  if (launcher > 0)
+    kill (launcher, SIGKILL);
+  for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
+    {
+      g_autoptr (PrismResult) result = prism_sandbox_exec (sandboxes[i], command, NULL, NULL);
+      /* A process's first sandbox has a keeper of its own. */
+      if (i > 0 && launcher > 0 && result != NULL)
+        g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_LOST);
+      close_sandbox (sandboxes[i]);
+      g_object_unref (sandboxes[i]);
+    }
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *output = run_once (f, "echo here");
+      g_assert_cmpstr (output, ==, "here");
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -137,5 +235,7 @@ main (int argc, char **argv)
   ADD ("network-traces", test_network_traces);
   ADD ("network-again", test_network_again);
   ADD ("neighbours", test_neighbours);
+  ADD ("pause", test_pause);
+  ADD ("launcher-killed", test_launcher_killed);
   return g_test_run ();
 }
