@@ -124,6 +124,7 @@ print_json (GPtrArray *rows)
       prism_json_string (json, "manifest", prism_plugin_info_get_manifest (row->info));
       prism_json_string (json, "module", prism_plugin_info_get_module (row->info));
       prism_json_strv (json, "offers", prism_plugin_info_get_backends (row->info));
+      prism_json_strv (json, "egress_proxies", prism_plugin_info_get_egress_proxies (row->info));
       prism_json_string (json, "state", state);
       prism_json_error (json, "error", row->error);
       prism_json_raw (json, "backends", details != NULL ? details : "[]");
@@ -191,6 +192,15 @@ print_backends (JsonNode *node)
     }
 }
 
+static void
+print_egress_proxies (PrismPluginInfo *info)
+{
+  const char *const *names = prism_plugin_info_get_egress_proxies (info);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_print (_ ("    egress proxy %s, set with --proxy-set NAME=VALUE\n"), names[i]);
+}
+
 static const char *
 state_word (PrismPluginState state)
 {
@@ -243,6 +253,7 @@ print_row (const Row *row)
   print_visible (_ ("licence:"), prism_plugin_info_get_licence (row->info));
   if (row->backends != NULL)
     print_backends (row->backends);
+  print_egress_proxies (row->info);
   for (guint i = 0; row->health != NULL && i < g_list_model_get_n_items (row->health); i++)
     {
       g_autoptr (PrismHealthReport) report = g_list_model_get_item (row->health, i);

@@ -17,10 +17,13 @@ def as_described():
     os.chdir(tempfile.mkdtemp())
     registry = Prism.Registry.get_default()
     backend = registry.create_backend("native")
-    spec = Prism.SandboxSpec(workspace=Gio.File.new_for_path("."), network=Prism.NetworkMode.NONE)
+    spec = Prism.SandboxSpec(workspace=Gio.File.new_for_path("."), network=Prism.NetworkMode.EGRESS,
+                             egress_policy=Prism.EgressPolicy.new_static(["api.github.com"]))
     sandbox = backend.create_sandbox(spec, None)
-    result = sandbox.exec(Prism.Command.new(["sh", "-c", "echo made inside >file; exit 3"]), None)
-    assert (result.props.exit_code, sandbox.props.capabilities.get_network_isolated()) == (3, True)
+    result = sandbox.exec(Prism.Command.new(["sh", "-c", "echo made inside >file; echo $HTTPS_PROXY; exit 3"]), None)
+    capabilities = sandbox.props.capabilities
+    assert (result.props.exit_code, capabilities.get_network_isolated(), capabilities.get_egress_restricted()) == (3, False, True)
+    assert result.get_stdout().get_data() == b'http://127.0.0.1:3128\n'
     sandbox.close(None)
     with open('file', encoding='utf-8') as file:
         assert file.read() == 'made inside\n'
