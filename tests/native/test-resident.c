@@ -151,18 +151,18 @@ test_pause (Fixture *f, gconstpointer data)
           g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED);
           break;
         }
-      other = run (sandboxes[2], "echo here");
+      other = library_run (sandboxes[2], "echo here");
       g_assert_cmpstr (other, ==, "here");
       g_assert_true (prism_sandbox_resume (sandboxes[1], NULL, &error));
       g_assert_no_error (error);
-      again = run (sandboxes[1], "echo back");
+      again = library_run (sandboxes[1], "echo back");
       g_assert_cmpstr (again, ==, "back");
     }
   g_clear_error (&error);
   g_assert_true (prism_sandbox_pause (sandboxes[1], NULL, NULL) || geteuid () != 0);
   for (guint i = 0; i < G_N_ELEMENTS (sandboxes); i++)
     {
-      close_sandbox (sandboxes[i]);
+      library_close (sandboxes[i]);
       g_object_unref (sandboxes[i]);
     }
 }
@@ -217,7 +217,7 @@ test_launcher_killed (Fixture *f, gconstpointer data)
       /* A process's first sandbox has a keeper of its own. */
       if (i > 0 && launcher > 0 && result != NULL)
         g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_LOST);
-      close_sandbox (sandboxes[i]);
+      library_close (sandboxes[i]);
       g_object_unref (sandboxes[i]);
     }
   for (guint i = 0; i < 3; i++)
