@@ -5,7 +5,9 @@
  * every backend. Ids are never renamed. */
 #include "prism-explain.h"
 
+#include "prism-egress-error.h"
 #include "prism-error-private.h"
+#include "prism-policy-error.h"
 #include "prism-registry.h"
 #include "prism-sandbox-error.h"
 
@@ -61,6 +63,22 @@ static const Rule rules[] = {
     "This backend does not have that operation.", "“prism inspect” lists the other backends" },
   { prism_sandbox_error_quark, PRISM_SANDBOX_ERROR_DENIED, "sandbox.denied",
     "A policy, or a permission inside the sandbox, does not allow it.", NULL },
+  { prism_egress_error_quark, PRISM_EGRESS_ERROR_DENIED, "egress.denied", "No rule allows it to be reached.",
+    "allow the host and port in the egress policy" },
+  { prism_egress_error_quark, PRISM_EGRESS_ERROR_DNS, "egress.address",
+    "The name has no address, or none that may be reached.",
+    "a host with a private address needs a rule with allow-private" },
+  { prism_egress_error_quark, PRISM_EGRESS_ERROR_LIMIT, "egress.limit", "A limit of the egress proxy is used up.",
+    NULL },
+  { prism_egress_error_quark, PRISM_EGRESS_ERROR_POLICY, "egress.malformed",
+    "A rule, a credential or a request is malformed.", NULL },
+  { prism_egress_error_quark, PRISM_EGRESS_ERROR_NOT_SUPPORTED, "egress.no_proxy",
+    "There is no egress proxy, or it cannot do that.",
+    "install the plug-in of the egress proxy; “prism inspect” lists what there is" },
+  { prism_policy_error_quark, PRISM_POLICY_ERROR_MALFORMED, "policy.malformed",
+    "The policy file is not as it should be.", "the message names the member by its path; docs/policy-format.md" },
+  { prism_policy_error_quark, PRISM_POLICY_ERROR_UNREADABLE, "policy.unreadable",
+    "The policy file, or what it takes a credential from, cannot be read.", NULL },
   { prism_tree_error_quark, PRISM_TREE_ERROR_LIMIT, "tree.limit", "The tree has more entries or bytes than allowed.",
     "leave out what is not needed, or raise max-export-entries or max-export-bytes" },
   { prism_tree_error_quark, PRISM_TREE_ERROR_TYPE, "tree.type",

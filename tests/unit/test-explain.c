@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* An explanation goes by domain and code, plug-ins' own go first, and what is
  * not known is not explained. */
+#include "prism-egress-error.h"
 #include "prism-error.h"
 #include "prism-explain.h"
+#include "prism-policy-error.h"
 #include "prism-registry.h"
 #include "prism-sandbox-error.h"
 
@@ -19,6 +21,10 @@ test_built_in (void)
     { PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE, "sandbox.unavailable" },
     { PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "sandbox.worker_lost" },
     { PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_RANGE, "limit.range" },
+    { PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_DENIED, "egress.denied" },
+    { PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_DNS, "egress.address" },
+    { PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_NOT_SUPPORTED, "egress.no_proxy" },
+    { PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_MALFORMED, "policy.malformed" },
     { PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND, "plugin.not_found" },
   };
 
