@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """prism run with a way out, prism proxy, policy and log: against origins on this machine's loopback."""
+import contextlib
 import http.server
 import json
 import os
@@ -17,6 +18,18 @@ import taptest
 class Origin(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.seen.append((self.path, dict(self.headers)))
+        if self.path == '/hold':
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.flush()
+            self.server.holding.set()
+            self.connection.settimeout(base.DEADLINE)
+            with contextlib.suppress(ConnectionResetError):
+                if self.connection.recv(1) != b'':
+                    return
+            self.server.cut.set()
+            self.close_connection = True
+            return
         if self.path == '/away':
             self.send_response(302)
             self.send_header('Location', f'http://evil.test:{self.server.server_port}/stolen')
@@ -37,6 +50,7 @@ class Egress(base.Case):
         super().setUp()
         self.origin = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Origin)
         self.origin.seen = []
+        self.origin.holding, self.origin.cut = threading.Event(), threading.Event()
         self.port = self.origin.server_port
         thread = threading.Thread(target=self.origin.serve_forever)
         thread.start()
@@ -134,6 +148,25 @@ class Egress(base.Case):
         done = self.run_prism('run', '--allow-private', self.place, '--', 'curl', '-sS', '-L', self.url + 'away')
         self.assertNotIn(b'hello', done.stdout, done)
         self.assertEqual([path for path, _ in self.origin.seen], ['/away'])
+
+    def test_killed(self):
+        """prism killed with a connection open: it is cut, and nothing of the sandbox is left"""
+        marker = self.marker()
+        with subprocess.Popen([base.PRISM, 'run', '--allow-private', self.place, '--', 'sh', '-c',
+                               f'curl -sN {self.url}hold & exec sleep {marker}'], cwd=self.folder,
+                              stdin=subprocess.DEVNULL) as running:
+            self.assertTrue(self.origin.holding.wait(base.DEADLINE))
+            self.assertTrue(self.is_running(marker))
+            running.kill()
+        self.assertTrue(self.origin.cut.wait(base.DEADLINE))
+        self.assert_gone(marker)
+
+    def test_credential(self):
+        """a credential is not in the environment, and a host that speaks no TLS gets nothing of it"""
+        done = self.run_prism('run', '--allow-private', f'https://{self.place}', '--credential', 'localhost=X-Token:SECRET_OF_TEST',
+                              '--', 'sh', '-c', f'env; curl -sS -m 5 {self.url}', env={'SECRET_OF_TEST': 's3cret'})
+        self.assertNotIn(b's3cret', done.stdout + done.stderr)
+        self.assertNotIn(b's3cret', repr(self.origin.seen).encode())  # the origin speaks no TLS: it gets nothing
 
     # --- policy, log ---
 
