@@ -115,6 +115,10 @@ static void
 set_limits (void)
 {
   launch_limit_core ();
+  /* The agent's own; commands have theirs. Descriptors in flight are counted for all of
+   * one user's sandboxes: one that holds as many as it may does not stop another's agent
+   * from passing its own. */
+  set_limit (RLIMIT_NOFILE, RLIM_INFINITY);
   /* Counted within the new user namespace, so for this sandbox alone. */
   if (the_plan->processes > 0)
     set_limit (RLIMIT_NPROC, the_plan->processes);

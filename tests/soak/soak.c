@@ -23,6 +23,7 @@ static PrismBackend *backend;
 static char *workspace;
 static GRand *chance;
 static char *known_hole; /* what is known to go wrong, by a word of its message */
+static char *only;       /* what is killed, by a word of its name; NULL: everything */
 static int number, failed;
 
 __attribute__ ((format (printf, 2, 3))) static void
@@ -373,18 +374,49 @@ find_agent (void)
   return 0;
 }
 
+static char *
+name_of (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/comm", (int)pid);
+  char *name = NULL;
+  return g_file_get_contents (path, &name, NULL, NULL) ? g_strchomp (name) : g_strdup ("(gone)");
+}
+
+static gboolean
+is_below (pid_t pid, pid_t ancestor)
+{
+  while (pid > 1 && pid != ancestor)
+    pid = parent_of (pid);
+  return pid == ancestor;
+}
+
+/* The agent's own: others of the name may be on their way out, orphaned by a kill before. */
 static pid_t
 find_command (void)
+{
+  pid_t agent = find_agent ();
+  g_autoptr (GArray) below = descendants ();
+  for (guint i = 0; agent != 0 && i < below->len; i++)
+    {
+      pid_t pid = g_array_index (below, pid_t, i);
+      g_autofree char *name = name_of (pid);
+      if (strcmp (name, "sleep") == 0 && is_below (pid, agent))
+        return pid;
+    }
+  return 0;
+}
+
+static void
+list_processes (void)
 {
   g_autoptr (GArray) below = descendants ();
   for (guint i = 0; i < below->len; i++)
     {
-      pid_t pid = g_array_index (below, pid_t, i);
-      g_autofree char *path = g_strdup_printf ("/proc/%d/comm", (int)pid), *comm = NULL;
-      if (g_file_get_contents (path, &comm, NULL, NULL) && strcmp (comm, "sleep\n") == 0)
-        return pid;
+      pid_t pid = g_array_index (below, pid_t, i), inner = 0;
+      g_autofree char *name = name_of (pid);
+      guint depth = namespace_depth (pid, &inner);
+      printf ("# pid %d of %d, %d at depth %u: %s\n", (int)pid, (int)parent_of (pid), (int)inner, depth, name);
     }
-  return 0;
 }
 
 static pid_t
@@ -451,7 +483,10 @@ kill_inside (Kill what)
     if (!g_main_context_iteration (NULL, FALSE))
       let_pass (200);
   if (!done)
-    g_printerr ("soak: exec did not come back after a kill of %s\n", kill_names[what]);
+    {
+      printf ("# exec did not come back after a kill of %s, pid %d\n", kill_names[what], (int)pid);
+      list_processes ();
+    }
   if (!prism_sandbox_close (sandbox, NULL, &error))
     {
       g_printerr ("soak: close after a kill of %s: %s\n", kill_names[what], error->message);
@@ -476,6 +511,8 @@ run_kills (int kills, const char *self)
     {
       show_progress ("kills", i, kills, begun);
       Kill what = (Kill)g_rand_int_range (chance, 0, N_KILLS);
+      while (only != NULL && strstr (kill_names[what], only) == NULL)
+        what = (Kill)g_rand_int_range (chance, 0, N_KILLS);
       done[what]++;
       good[what] += what == KILL_HOST ? kill_host (self) : kill_inside (what);
     }
@@ -494,6 +531,7 @@ main (int argc, char **argv)
     { "cycles", 0, 0, G_OPTION_ARG_INT, &cycles, NULL, "N" },
     { "kills", 0, 0, G_OPTION_ARG_INT, &kills, NULL, "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT, &seed, NULL, "N" },
+    { "only", 0, 0, G_OPTION_ARG_STRING, &only, "what to kill: host, agent, keeper, launcher, command", "WORD" },
     { "known-hole", 0, 0, G_OPTION_ARG_STRING, &known_hole, "what is known to go wrong", "WORD" },
     { "host", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &host, NULL, NULL },
     { 0 },
