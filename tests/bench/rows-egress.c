@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The egress proxy beside squid, tinyproxy and a floor: each alone on the last CPU,
  * the load and the origin together on the first. A round takes all figures of one
- * kind at once; the row for the CPU reads what the row for the rate has noted. */
+ * kind at once; the row for the CPU reads what the row for the rate has noted.
+ * house: allow sleep: polls for a program that does not say when it is ready. */
 #include "bench.h"
 
 #include <errno.h>

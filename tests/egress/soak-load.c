@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Threads that ask, send, half-close and reset. Being cut or refused is part of it;
- * a byte that is not the one that belongs there is not. */
+ * a byte that is not the one that belongs there is not.
+ * house: allow sleep: a proxy that is being started again is dialled again a little later. */
 #include "soak.h"
 
 #include <errno.h>

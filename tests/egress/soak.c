@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* egress-soak [--seconds=N]: tunnels and busy plain connections with random resets,
  * policy changes and proxy restarts. At the end of each of the proxy's lives nothing
- * is open, every request has a record, and the records add up to the counters. */
+ * is open, every request has a record, and the records add up to the counters.
+ * house: allow sleep: polls, with a bound, for ends that other threads close. */
 #include "soak.h"
 
 #include <libprism/prism.h>

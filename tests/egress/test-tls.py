@@ -263,7 +263,7 @@ class ServerName(Base):
         origin = self.origin(serve)
         listener = self.proxy.listen(('good.test', origin.port))
         client = self.tunnel(listener, origin)
-        self.assertEqual(harness.read_exactly(client.socket, 11), b'SSH-2.0-x\r\n')
+        self.assertEqual(harness.read_exactly(client.socket, 11, client.rest), b'SSH-2.0-x\r\n')
         client.send(b'SSH-2.0-y\r\n')
         self.assertEqual(harness.read_exactly(client.socket, 11), b'SSH-2.0-y\r\n')
         client = self.tunnel(listener, origin)
