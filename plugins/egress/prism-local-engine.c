@@ -154,10 +154,12 @@ run_commands (PrismLocalEngine *self)
 static void
 wake_ready (PrismLocalWatch *watch, guint32 events)
 {
+  PrismLocalEngine *self = (PrismLocalEngine *)((char *)watch - G_STRUCT_OFFSET (PrismLocalEngine, wake));
   guint64 count;
 
   while (read (watch->fd, &count, sizeof count) < 0 && errno == EINTR)
     ;
+  self->woken = TRUE;
 }
 
 /* --- the thread ------------------------------------------------------------------ */
@@ -169,7 +171,7 @@ timeout_of (PrismLocalEngine *self)
 
   if (self->next_sweep == PRISM_LOCAL_NEVER)
     return -1;
-  at -= g_get_monotonic_time ();
+  at -= self->now;
   return at <= 0 ? 0 : (int)MIN (at / 1000 + 1, 60000);
 }
 
@@ -225,6 +227,7 @@ run (gpointer data)
       int n = epoll_wait (self->epoll, events, MAX_EVENTS, timeout_of (self));
 
       self->now = g_get_monotonic_time ();
+      self->woken = FALSE;
       for (int i = 0; i < n; i++)
         {
           PrismLocalWatch *watch = events[i].data.ptr;
@@ -233,7 +236,7 @@ run (gpointer data)
           if (watch->fd >= 0)
             watch->ready (watch, events[i].events);
         }
-      if (run_commands (self))
+      if (self->woken && run_commands (self))
         break;
       sweep (self);
       bury (self);
@@ -264,6 +267,7 @@ prism_local_engine_new (GObject *proxy, const PrismLocalSettings *settings, GErr
 
   g_atomic_ref_count_init (&self->refs);
   g_weak_ref_init (&self->proxy, proxy);
+  self->audit_signal = g_signal_lookup ("audit", PRISM_TYPE_EGRESS_PROXY);
   self->settings.resolver = settings->resolver != NULL ? g_object_ref (settings->resolver) : NULL;
   self->settings.trust_file = g_strdup (settings->trust_file);
   self->settings.parent_host = g_strdup (settings->parent_host);

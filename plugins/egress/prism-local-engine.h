@@ -59,8 +59,11 @@ struct _PrismLocalEngine
   GWeakRef proxy;
   PrismLocalSettings settings;
 
+  guint audit_signal;
+
   int epoll;
   PrismLocalWatch wake;
+  gboolean woken; /* this round */
   int netlink; /* -1: not asked yet */
 
   GMutex lock; /* for what follows, up to the engine's own */

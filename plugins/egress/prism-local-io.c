@@ -31,7 +31,8 @@ write_some (PrismLocalEnd *end, const struct iovec *parts, guint n)
   if (end->tls != NULL)
     return prism_local_tls_write (end, parts[0].iov_base, parts[0].iov_len);
   do
-    written = sendmsg (end->watch.fd, &message, MSG_NOSIGNAL);
+    written = n == 1 ? send (end->watch.fd, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL)
+                     : sendmsg (end->watch.fd, &message, MSG_NOSIGNAL);
   while (written < 0 && errno == EINTR);
   if (written < 0 && errno == EAGAIN)
     return 0;

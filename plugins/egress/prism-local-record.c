@@ -42,16 +42,13 @@ status_text (guint status)
 static gboolean
 is_wanted (PrismLocalEngine *engine)
 {
-  static guint signal_id;
   g_autoptr (GObject) proxy = NULL;
 
   if (engine->listens_asked == engine->now)
     return engine->listens;
-  if (signal_id == 0)
-    signal_id = g_signal_lookup ("audit", PRISM_TYPE_EGRESS_PROXY);
   proxy = g_weak_ref_get (&engine->proxy);
   engine->listens_asked = engine->now;
-  engine->listens = proxy != NULL && g_signal_has_handler_pending (proxy, signal_id, 0, TRUE);
+  engine->listens = proxy != NULL && g_signal_has_handler_pending (proxy, engine->audit_signal, 0, TRUE);
   return engine->listens;
 }
 

@@ -13,6 +13,7 @@
 #include "prism-local-writer.h"
 
 #define INTERIM_MAX 16
+#define JOIN_MAX    8192
 
 static void
 count_down (PrismLocalConnection *self, gsize bytes)
@@ -274,6 +275,7 @@ pass_final (PrismLocalConnection *self, const PrismHttpHead *head, const char *r
   PrismLocalWriter out = { engine->head, engine->head, engine->head + sizeof engine->head, FALSE };
   gint64 most = self->port->limits.response_bytes;
   gsize whole = body->kind == PRISM_LOCAL_BODY_LENGTH ? (gsize)MIN ((gint64)length, body->left) : 0;
+  gboolean joins;
 
   if (most > 0 && body->kind == PRISM_LOCAL_BODY_LENGTH && body->left > most)
     {
@@ -292,8 +294,12 @@ pass_final (PrismLocalConnection *self, const PrismHttpHead *head, const char *r
   body->seen = (gint64)whole;
   body->left -= (gint64)whole;
   body->done = body->done || (body->kind == PRISM_LOCAL_BODY_LENGTH && body->left == 0);
+  /* Copying a little is cheaper than gathering it. */
+  joins = whole > 0 && whole <= JOIN_MAX;
+  if (joins)
+    prism_local_write (&out, rest, whole);
   if (!send_down (self, (struct iovec[]){ { out.start, (gsize)(out.at - out.start) }, { (char *)rest, whole } },
-                  whole > 0 ? 2 : 1))
+                  whole > 0 && !joins ? 2 : 1))
     return FALSE;
   take_body (self, rest + whole, length - whole);
   return self->state == PRISM_LOCAL_FORWARD;

@@ -349,7 +349,7 @@ static void
 rates (Egress *self)
 {
   const Round get = { self, NULL, "get", self->http, 32, 20000, 0, 0, 0 };
-  const Round few = { self, NULL, "get", self->http, 32, 6000, 0, 0, 0 };
+  const Round few = { self, NULL, "get", self->http, 32, 12000, 0, 0, 0 };
   const Round tunnels = { self, NULL, "connect", self->echo, 32, 4000, 0, 0, 0 };
   const Round bulk = { self, NULL, "bulk", self->bulk, 512, 0, 0, 0.5, 0 };
 
