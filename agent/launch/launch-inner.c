@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -24,8 +25,23 @@
 /* What is being started; a template is entered by a process with this memory. */
 static const struct launch_plan *plan;
 static struct launch_ready_made made;
+static int *ends;
 static pid_t inner;
 static int template_error;
+
+#define STACK_SIZE (1024 * 1024)
+#define GUARD_SIZE 4096
+
+/* The porter: a process in the template that starts one inner half after another there,
+ * for a keeper of many. It shares the keeper's memory and descriptors, and works only
+ * while that waits for it: neither ever changes what the other one looks at, errno too. */
+static struct
+{
+  pid_t pid;
+  int mntns; /* where it is */
+  char *stack;
+  uint32_t turn; /* 1: it works, the keeper waits */
+} porter;
 
 static void
 become (uint32_t uid, uint32_t gid)
@@ -70,57 +86,179 @@ keep_own_descriptors (int socket)
   syscall (SYS_close_range, made.netns >= 0 ? NETNS_FD + 1 : NETNS_FD, ~0u, 0);
 }
 
-/* In a process that shares the keeper's memory and nothing else: there is no way
- * back from a user namespace. The inner half becomes the keeper's own child. */
-static int
-enter_template (void *data)
+static bool
+enter_template (void)
 {
-  const int *ends = data;
+  bool entered = setns (made.userns, CLONE_NEWUSER) == 0 && setns (made.mntns, CLONE_NEWNS) == 0;
 
-  if (setns (made.userns, CLONE_NEWUSER) < 0 || setns (made.mntns, CLONE_NEWNS) < 0)
-    template_error = errno;
-  else
+  template_error = entered ? 0 : errno;
+  return entered;
+}
+
+/* The inner half becomes the keeper's own child. */
+static void
+start_here (void)
+{
+  pid_t pid = (pid_t)syscall (SYS_clone, namespaces () | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+
+  if (pid == 0)
     {
-      pid_t pid;
       keep_own_descriptors (ends[1]);
-      pid = (pid_t)syscall (SYS_clone, namespaces () | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
-      if (pid == 0)
-        {
-          made.netns = made.netns >= 0 ? NETNS_FD : -1;
-          be_inner (SOCKET_FD);
-        }
-      inner = pid;
-      template_error = pid < 0 ? errno : 0;
+      made.netns = made.netns >= 0 ? NETNS_FD : -1;
+      be_inner (SOCKET_FD);
     }
+  inner = pid;
+  template_error = pid < 0 ? errno : 0;
+}
+
+/* The agent lives on it for good: as large as any, and with a page below it that nothing
+ * may touch. Pages that are not used cost nothing. NULL and errno. */
+static char *
+make_stack (void)
+{
+  char *stack =
+      mmap (NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+
+  return stack == MAP_FAILED || mprotect (stack, GUARD_SIZE, PROT_NONE) < 0 ? NULL : stack;
+}
+
+/* In a process that shares the keeper's memory and nothing else: there is no way back
+ * from a user namespace. */
+static int
+start_and_leave (void *data)
+{
+  (void)data;
+  if (enter_template ())
+    start_here ();
   _exit (0);
 }
 
 static void
-start_from_template (int *ends)
+start_from_template (void)
 {
-  /* The agent lives on it for good: as large as any, and with a page below it that
-   * nothing may touch. Pages that are not used cost nothing. */
-  const size_t size = 1024 * 1024, guard = 4096;
-  char *stack =
-      mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  char *stack = make_stack ();
   pid_t pid;
 
-  if (stack == MAP_FAILED || mprotect (stack, guard, PROT_NONE) < 0)
+  if (stack == NULL)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a stack");
-  pid = clone (enter_template, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, ends);
+  pid = clone (start_and_leave, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
   if (pid < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
   while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
     ;
-  munmap (stack, size); /* the inner half has its copy */
+  munmap (stack, STACK_SIZE); /* the inner half has its copy */
   if (template_error != 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
 }
 
+/* --- the porter -------------------------------------------------------------------- */
+
+static void
+wait_for_turn (uint32_t turn, const struct timespec *most)
+{
+  syscall (SYS_futex, &porter.turn, FUTEX_WAIT, 1 - turn, most, NULL, 0);
+}
+
+static bool
+is_turn (uint32_t turn)
+{
+  return __atomic_load_n (&porter.turn, __ATOMIC_ACQUIRE) == turn;
+}
+
+static void
+give_turn (uint32_t turn)
+{
+  __atomic_store_n (&porter.turn, turn, __ATOMIC_RELEASE);
+  syscall (SYS_futex, &porter.turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static int
+be_porter (void *data)
+{
+  (void)data;
+  if (!enter_template () || prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+    _exit (1);
+  for (;;)
+    {
+      start_here ();
+      give_turn (0);
+      while (!is_turn (1))
+        wait_for_turn (1, NULL);
+    }
+}
+
+/* Until it has started one, or is no more. */
+static void
+wait_for_porter (void)
+{
+  const struct timespec second = { 1, 0 };
+
+  while (!is_turn (0))
+    {
+      wait_for_turn (0, &second);
+      if (!is_turn (0) && waitpid (porter.pid, NULL, WNOHANG) == porter.pid)
+        {
+          porter.pid = 0;
+          launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error != 0 ? template_error : ECHILD,
+                       "entering the template");
+        }
+    }
+  if (template_error != 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
+}
+
+static void
+start_by_porter (void)
+{
+  if (porter.pid > 0 && porter.mntns != made.mntns)
+    launch_end_porter ();
+  template_error = 0;
+  if (porter.pid > 0)
+    give_turn (1);
+  else
+    {
+      if (porter.stack == NULL && (porter.stack = make_stack ()) == NULL)
+        launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a stack");
+      porter.turn = 1;
+      porter.mntns = made.mntns;
+      porter.pid = clone (be_porter, porter.stack + STACK_SIZE, CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
+      if (porter.pid < 0)
+        launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
+    }
+  wait_for_porter ();
+}
+
+void
+launch_end_porter (void)
+{
+  if (porter.pid > 0 && kill (porter.pid, SIGKILL) == 0)
+    while (waitpid (porter.pid, NULL, 0) < 0 && errno == EINTR)
+      ;
+  porter.pid = 0;
+}
+
+bool
+launch_reap_porter (pid_t pid)
+{
+  if (pid <= 0 || pid != porter.pid)
+    return false;
+  porter.pid = 0;
+  return true;
+}
+
+void
+launch_forget_porter (void)
+{
+  porter.pid = 0;
+  porter.stack = NULL;
+}
+
+/* --- all ways ------------------------------------------------------------------------ */
+
 /* The clone is made with the ids that the sandbox maps to, so that the inner half
  * may write its own map. */
 static void
-start_plain (int *ends)
+start_plain (void)
 {
   bool privileged = plan->flags & PRISM_LAUNCH_PRIVILEGED;
 
@@ -141,18 +279,21 @@ start_plain (int *ends)
 int
 launch_start_inner (const struct launch_plan *of, const struct launch_ready_made *ready_made, pid_t *pid)
 {
-  int ends[2];
+  int pair[2];
 
   plan = of;
   made = *ready_made;
   inner = -1;
-  if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+  ends = pair;
+  if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "socketpair");
-  if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
-    start_from_template (ends);
+  if (made.by_porter)
+    start_by_porter ();
+  else if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
+    start_from_template ();
   else
-    start_plain (ends);
+    start_plain ();
   *pid = inner;
-  close (ends[1]);
-  return ends[0];
+  close (pair[1]);
+  return pair[0];
 }

@@ -109,6 +109,7 @@ launch_keep_no_more (void)
   if (!is_resident)
     return;
   is_resident = false;
+  launch_forget_porter ();
   for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
     signal (changed[i], SIG_DFL);
   sigprocmask (SIG_SETMASK, &first_mask, NULL);
@@ -220,8 +221,6 @@ launch_release_inner (int to, size_t order_size, struct launch_groups *of)
   launch_send_fds (to, order_size > 0 ? (const void *)launch_plan_bytes : &go, order_size > 0 ? order_size : 1, fds, n);
   for (size_t i = 0; i < plan.n_shown; i++)
     close (fds[i]);
-  if (order_size > 0)
-    close (PRISM_LAUNCH_CONTROL_FD);
   if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE))
       == PRISM_LAUNCH_PRIVILEGED)
     forget_orphaned_segments ();

@@ -293,6 +293,7 @@ begin (struct kept *self, const struct launch_ready_made *template, size_t size,
 
   made.netns = self->net;
   made.ahead = is_ahead;
+  made.by_porter = true;
   self->socket = launch_lift (launch_start_inner (launch_current_plan (size), &made, &self->inner));
 }
 
@@ -430,6 +431,8 @@ launch_kept_start (const struct launch_ready_made *template, const uint8_t *byte
     start (&all[n_all - 1], template, launch_current_plan (size), size);
   else
     give_up (&all[n_all - 1]);
+  /* Never closed: whoever makes a network namespace has these descriptors too, and would
+   * be given the number. */
   dup2 (0, PRISM_LAUNCH_CONTROL_FD);
   dup2 (0, PRISM_LAUNCH_KEEPER_FD);
   return true;

@@ -57,11 +57,12 @@ struct launch_ready_made
   /* Begun ahead, by a plan whose beginning is expected again: the plan to carry out
    * comes later, with the control and the keeper's socket. */
   bool ahead;
+  bool by_porter; /* one process in the template starts one after another */
 };
 
 #define LAUNCH_NOTHING_MADE                                                                                            \
   {                                                                                                                    \
-    -1, -1, -1, false                                                                                                   \
+    -1, -1, -1, false, false                                                                                                   \
   }
 #define LAUNCH_MAX_FDS (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS + 2)
 
@@ -201,6 +202,10 @@ int launch_enter_scope (void);
 /* launch-inner.c: by the keeper. The inner half as its child, and its end of the socket
  * between the two. */
 int launch_start_inner (const struct launch_plan *plan, const struct launch_ready_made *made, pid_t *pid);
+/* Its template is gone; it died; it is another process's. */
+void launch_end_porter (void);
+bool launch_reap_porter (pid_t pid);
+void launch_forget_porter (void);
 
 /* launch-keeper.c: from a plan's bytes to the sandbox's end. */
 _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);

@@ -63,7 +63,7 @@ reap (void)
   pid_t pid;
 
   while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
-    if (!launch_pool_reap (pid))
+    if (!launch_pool_reap (pid) && !launch_reap_porter (pid))
       launch_kept_reap (pid, status);
 }
 
@@ -111,6 +111,7 @@ drop_template (void)
 {
   launch_kept_forget_ahead ();
   launch_kept_disown_nets ();
+  launch_end_porter ();
   launch_pool_empty ();
   close_fd (&template.userns);
   close_fd (&template.mntns);
