@@ -331,6 +331,7 @@ main (int argc, char **argv)
       bench_tree_rows (&bench);
       bench_memory_rows (&bench);
       bench_egress_rows (&bench);
+      bench_egress_inside_rows (&bench);
     }
   write_json (json_path);
   tear_down (&bench);

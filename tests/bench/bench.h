@@ -79,5 +79,6 @@ void bench_stream_rows (Bench *bench);
 void bench_tree_rows (Bench *bench);
 void bench_memory_rows (Bench *bench);
 void bench_egress_rows (Bench *bench);
+void bench_egress_inside_rows (Bench *bench);
 /* The worker behind the heap rows: bench --worker MIB. */
 int bench_heap_worker (Bench *bench, gint64 mib);

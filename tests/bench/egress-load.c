@@ -35,6 +35,17 @@ load_fail (const char *what)
   exit (1);
 }
 
+const char *
+load_header (void)
+{
+  static char line[4096];
+  const char *header = getenv ("EGRESS_LOAD_HEADER");
+
+  if (line[0] == '\0' && header != NULL && header[0] != '\0')
+    snprintf (line, sizeof line, "%s\r\n", header);
+  return line;
+}
+
 static struct sockaddr_in
 loopback (int port)
 {
@@ -81,14 +92,14 @@ load_send (int fd, const void *bytes, size_t length)
 int
 load_tunnel (int proxy, int port)
 {
-  char text[4096];
+  char text[8192];
   size_t length = 0;
   int fd = load_dial (proxy != 0 ? proxy : port, true);
 
   if (proxy == 0)
     return fd;
-  length =
-      (size_t)snprintf (text, sizeof text, "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port, port);
+  length = (size_t)snprintf (text, sizeof text, "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n", port,
+                             port, load_header ());
   if (!load_send (fd, text, length))
     load_fail ("CONNECT");
   for (length = 0; length < 4 || memcmp (text + length - 4, "\r\n\r\n", 4) != 0; length++)

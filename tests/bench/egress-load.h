@@ -16,6 +16,8 @@ bool load_send (int fd, const void *bytes, size_t length);
 /* A tunnel to a port, through the proxy; a plain connection where it is 0. */
 int load_tunnel (int proxy, int port);
 void load_fail (const char *what);
+/* A line for each request's head, from EGRESS_LOAD_HEADER; empty if there is none. */
+const char *load_header (void);
 
 /* egress-origin.c: prints its three ports (HTTP, bulk, echo) and serves them. */
 int load_origin (void);

@@ -33,7 +33,7 @@ typedef struct
 {
   bool tunnels, redial;
   int proxy, port, epoll;
-  char request[512];
+  char request[8192];
   size_t request_length;
   long count, begun, done;
   double *times;
@@ -171,15 +171,17 @@ compare (const void *a, const void *b)
 static void
 write_request (Loop *loop)
 {
-  const char *form = loop->tunnels ? "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"
-                     : loop->proxy != 0
-                         ? "GET http://127.0.0.1:%d/f HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUser-Agent: egress-load\r\n"
-                           "Accept: */*\r\n\r\n"
-                         : "GET /f?%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUser-Agent: egress-load\r\nAccept: */*\r\n\r\n";
+  const char *form =
+      loop->tunnels ? "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n"
+      : loop->proxy != 0
+          ? "GET http://127.0.0.1:%d/f HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUser-Agent: egress-load\r\n"
+            "Accept: */*\r\n%s\r\n"
+          : "GET /f?%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUser-Agent: egress-load\r\nAccept: */*\r\n%s\r\n";
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  loop->request_length = (size_t)snprintf (loop->request, sizeof loop->request, form, loop->port, loop->port);
+  loop->request_length =
+      (size_t)snprintf (loop->request, sizeof loop->request, form, loop->port, loop->port, load_header ());
 #pragma GCC diagnostic pop
 }
 
