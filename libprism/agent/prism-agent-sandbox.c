@@ -383,6 +383,8 @@ prism_agent_sandbox_set_capabilities (PrismAgentSandbox *self, PrismCapabilities
  * prism_agent_sandbox_get_spec:
  * @self: a sandbox
  *
+ * Tells what it was made of.
+ *
  * Returns: (transfer none): what it was made of
  *
  * Since: 1.0
@@ -673,6 +675,35 @@ override_once (GObjectClass *object_class, guint id, const char *name)
       g_param_spec_string (name, NULL, NULL, NULL,
                            G_PARAM_READWRITE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS));
 }
+
+/**
+ * PrismAgentSandbox:backend-name:
+ *
+ * The name of the backend that made it.
+ *
+ * Since: 1.0
+ */
+/**
+ * PrismAgentSandbox:id:
+ *
+ * What names this sandbox among all of its backend's.
+ *
+ * Since: 1.0
+ */
+/**
+ * PrismAgentSandbox:reference:
+ *
+ * What [method@Backend.connect_sandbox] takes.
+ *
+ * Since: 1.0
+ */
+/**
+ * PrismAgentSandbox:workspace:
+ *
+ * Where the workspace is inside.
+ *
+ * Since: 1.0
+ */
 
 static void
 prism_agent_sandbox_class_init (PrismAgentSandboxClass *klass)

@@ -85,6 +85,8 @@ find_range (GParamSpec *pspec, PrismLimitsProfile profile)
  * @minimum: (out) (optional): the least that is accepted
  * @maximum: (out) (optional): the most that is accepted
  *
+ * Tells whether bounds are attached for @profile.
+ *
  * Returns: whether bounds are attached for @profile
  *
  * Since: 1.0

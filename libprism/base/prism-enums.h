@@ -35,6 +35,8 @@ typedef enum /*< flags >*/
  * @PRISM_LIMITS_PROFILE_STANDARD: resource limits on, session limits off unless asked for
  * @PRISM_LIMITS_PROFILE_STRICT: every limit of the contract, with its default and its hard cap
  *
+ * Which defaults and hard caps limits have.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -48,6 +50,8 @@ typedef enum
  * @PRISM_WORKSPACE_MODE_DIRECT: the host folder itself, writable
  * @PRISM_WORKSPACE_MODE_COPY: a disposable copy; the host's folder stays untouched
  * @PRISM_WORKSPACE_MODE_READONLY: the host folder, not writable
+ *
+ * What a sandbox makes of its workspace, the host folder.
  *
  * Since: 1.0
  */
@@ -64,6 +68,8 @@ typedef enum
  * @PRISM_NETWORK_MODE_EGRESS: loopback, and the egress proxy as the only way out
  * @PRISM_NETWORK_MODE_CUSTOM: what the backend's own properties name
  *
+ * What of the network a sandbox has.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -77,6 +83,8 @@ typedef enum
  * PrismLifetime:
  * @PRISM_LIFETIME_HOST: the sandbox ends with the process that made it
  * @PRISM_LIFETIME_DETACHED: the sandbox lives on until its wall time, which must be set
+ *
+ * What ends a sandbox besides closing it.
  *
  * Since: 1.0
  */
@@ -93,6 +101,8 @@ typedef enum
  * @PRISM_SANDBOX_STATUS_REMOVED: closed; nothing of it is left
  * @PRISM_SANDBOX_STATUS_FAILED: its wall or idle time was exceeded, or its agent was lost
  *
+ * The state of a sandbox.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -107,6 +117,8 @@ typedef enum
  * PrismStream:
  * @PRISM_STREAM_STDOUT: standard output; a pty's output as well
  * @PRISM_STREAM_STDERR: standard error
+ *
+ * One of the streams that a command writes to.
  *
  * Since: 1.0
  */
@@ -125,6 +137,8 @@ typedef enum
  * @PRISM_OUTCOME_WALL_EXCEEDED: the sandbox's wall or idle time ended it
  * @PRISM_OUTCOME_OUTPUT_LIMIT: it wrote more than its total output cap and was ended
  * @PRISM_OUTCOME_LOST: the sandbox was lost; how the command ended is not known
+ *
+ * How a command ended.
  *
  * Since: 1.0
  */
@@ -148,6 +162,8 @@ typedef enum
  * @PRISM_FILE_FLAGS_IGNORE_CASE: search: ASCII letters match either case
  * @PRISM_FILE_FLAGS_HIDDEN: list, search: names that start with a dot as well
  *
+ * How a file operation is meant; which of these count is said at each method.
+ *
  * Since: 1.0
  */
 typedef enum /*< flags >*/
@@ -168,6 +184,8 @@ typedef enum /*< flags >*/
  * @PRISM_HEALTH_STATUS_SKIPPED: not asked, because something it needs failed
  * @PRISM_HEALTH_STATUS_INCONCLUSIVE: no answer in time
  *
+ * How a check of a health report came out.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -185,6 +203,8 @@ typedef enum
  * @PRISM_PLUGIN_STATE_LOADED: its types are registered
  * @PRISM_PLUGIN_STATE_SHADOWED: an earlier folder holds one of the same name
  * @PRISM_PLUGIN_STATE_REFUSED: not loaded; the error says why
+ *
+ * What became of a plug-in that was found.
  *
  * Since: 1.0
  */

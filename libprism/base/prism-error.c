@@ -7,6 +7,15 @@
 
 #include <string.h>
 
+/**
+ * prism_limit_error_quark:
+ *
+ * The domain of [error@LimitError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
 G_DEFINE_QUARK (prism-limit-error-quark, prism_limit_error);
 
 /* Who registers is a plug-in: few, but a bug there must not eat memory. */

@@ -20,6 +20,8 @@ GQuark prism_limit_error_quark (void);
  * @PRISM_LIMIT_ERROR_UNKNOWN: there is no limit of that name
  * @PRISM_LIMIT_ERROR_FROZEN: the limits are in use by a sandbox and cannot change any more
  *
+ * What can be wrong with a limit.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -30,6 +32,13 @@ typedef enum
 } PrismLimitError;
 
 /* Any code of the domain, for those who register names and explanations. */
+/**
+ * PRISM_ANY_CODE:
+ *
+ * Stands for every code of a domain.
+ *
+ * Since: 1.0
+ */
 #define PRISM_ANY_CODE (-1)
 
 PRISM_AVAILABLE_IN_1_0

@@ -101,6 +101,46 @@ prism_health_check_finalize (GObject *object)
   G_OBJECT_CLASS (prism_health_check_parent_class)->finalize (object);
 }
 
+/**
+ * PrismHealthCheck:controls:
+ *
+ * The controls that it stands for.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismHealthCheck:id:
+ *
+ * Its stable id.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismHealthCheck:remedy:
+ *
+ * What to do.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismHealthCheck:status:
+ *
+ * What came out.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismHealthCheck:summary:
+ *
+ * What was seen.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_health_check_class_init (PrismHealthCheckClass *klass)
 {
@@ -134,6 +174,8 @@ prism_health_check_init (PrismHealthCheck *self)
  * @remedy: (nullable): what to do; every check that does not pass has one
  * @controls: the controls that this check stands for
  *
+ * Makes a check.
+ *
  * Returns: (transfer full): a check
  *
  * Since: 1.0
@@ -152,6 +194,8 @@ prism_health_check_new (
  * prism_health_check_get_id:
  * @self: a check
  *
+ * Gets its stable id.
+ *
  * Returns: (transfer none): its stable id
  *
  * Since: 1.0
@@ -166,6 +210,8 @@ prism_health_check_get_id (PrismHealthCheck *self)
 /**
  * prism_health_check_get_status:
  * @self: a check
+ *
+ * Tells what came out.
  *
  * Returns: what came out
  *
@@ -182,6 +228,8 @@ prism_health_check_get_status (PrismHealthCheck *self)
  * prism_health_check_get_summary:
  * @self: a check
  *
+ * Tells what was seen.
+ *
  * Returns: (transfer none): what was seen
  *
  * Since: 1.0
@@ -197,6 +245,8 @@ prism_health_check_get_summary (PrismHealthCheck *self)
  * prism_health_check_get_remedy:
  * @self: a check
  *
+ * Tells what to do.
+ *
  * Returns: (transfer none) (nullable): what to do
  *
  * Since: 1.0
@@ -211,6 +261,8 @@ prism_health_check_get_remedy (PrismHealthCheck *self)
 /**
  * prism_health_check_get_controls:
  * @self: a check
+ *
+ * Gets the controls that it stands for.
  *
  * Returns: the controls that it stands for
  *
@@ -314,6 +366,14 @@ prism_health_report_finalize (GObject *object)
   G_OBJECT_CLASS (prism_health_report_parent_class)->finalize (object);
 }
 
+/**
+ * PrismHealthReport:backend-name:
+ *
+ * The backend that was looked at.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_health_report_class_init (PrismHealthReportClass *klass)
 {
@@ -338,6 +398,8 @@ prism_health_report_init (PrismHealthReport *self)
  * prism_health_report_new:
  * @backend_name: the backend that was probed
  *
+ * Makes an empty report.
+ *
  * Returns: (transfer full): an empty report
  *
  * Since: 1.0
@@ -353,6 +415,8 @@ prism_health_report_new (const char *backend_name)
  * prism_health_report_add:
  * @self: a report that was not handed out yet
  * @check: a check
+ *
+ * Adds a check.
  *
  * Since: 1.0
  */
@@ -390,6 +454,8 @@ status_rank (PrismHealthStatus status)
  * prism_health_report_get_status:
  * @self: a report
  *
+ * Gets the worst of its checks; inconclusive when there are none.
+ *
  * Returns: the worst of its checks; inconclusive when there are none
  *
  * Since: 1.0
@@ -415,6 +481,8 @@ prism_health_report_get_status (PrismHealthReport *self)
 /**
  * prism_health_report_get_enforced:
  * @self: a report
+ *
+ * Gets the controls whose every check passed.
  *
  * Returns: the controls whose every check passed
  *

@@ -152,6 +152,9 @@ prism_operation_get_caller_cancellable (PrismOperation *self)
  * prism_operation_get_deadline:
  * @self: an operation
  *
+ * Tells when it fails by itself, in the terms of [func@GLib.get_monotonic_time]; 0 if it may take
+ * for ever.
+ *
  * Returns: when it fails by itself, in the terms of [func@GLib.get_monotonic_time];
  *   0 if it may take for ever
  *
@@ -200,6 +203,8 @@ prism_operation_hold_deadline (PrismOperation *self, gboolean hold)
 /**
  * prism_operation_get_completed:
  * @self: an operation
+ *
+ * Tells whether it was answered, or nobody waits for the answer any more.
  *
  * Returns: whether it was answered, or nobody waits for the answer any more
  *

@@ -76,6 +76,8 @@ prism_redactor_init (PrismRedactor *self)
 /**
  * prism_redactor_new:
  *
+ * Makes one that knows no secret.
+ *
  * Returns: (transfer full): one that knows no secret
  *
  * Since: 1.0
@@ -213,6 +215,8 @@ add_json (PrismRedactor *self, const char *secret)
  * @self: a redactor
  * @secret: what is to appear nowhere; an empty one is ignored
  *
+ * Adds a secret.
+ *
  * Since: 1.0
  */
 void
@@ -235,6 +239,8 @@ prism_redactor_add (PrismRedactor *self, const char *secret)
  * prism_redactor_add_environment:
  * @self: a redactor
  * @secrets: (nullable) (array zero-terminated=1): `NAME=VALUE`s; the values are secret
+ *
+ * Adds the values of variables.
  *
  * Since: 1.0
  */
@@ -270,6 +276,8 @@ match_at (PrismRedactor *self, const char *text, gsize left)
  * @self: a redactor
  * @text: any text
  *
+ * Gets @text with `[REDACTED]` where a secret was.
+ *
  * Returns: (transfer full): @text with `[REDACTED]` where a secret was
  *
  * Since: 1.0
@@ -303,6 +311,8 @@ prism_redactor_redact (PrismRedactor *self, const char *text)
  * prism_redactor_redact_error:
  * @self: a redactor
  * @error: any error
+ *
+ * Gets @error with a clean message.
  *
  * Returns: (transfer full): @error with a clean message
  *

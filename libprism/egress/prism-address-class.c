@@ -148,6 +148,10 @@ classify6 (const guint8 *bytes)
  * @bytes: (array length=length): an address in network order
  * @length: 4 for IPv4, 16 for IPv6
  *
+ * Tells what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED for any other length.
+ *
+ * Makes what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED for any other length.
+ *
  * Returns: what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED for any
  *   other length
  *
@@ -167,6 +171,10 @@ prism_address_class_from_bytes (const guint8 *bytes, gsize length)
  * prism_address_class_from_inet_address:
  * @address: an address
  *
+ * Tells what kind of place it is.
+ *
+ * Makes what kind of place it is.
+ *
  * Returns: what kind of place it is
  *
  * Since: 1.0
@@ -182,6 +190,12 @@ prism_address_class_from_inet_address (GInetAddress *address)
 /**
  * prism_address_class_from_string:
  * @text: an address: four decimal numbers, or IPv6 with or without brackets
+ *
+ * Tells what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED if @text is a name, or an address
+ * in a form that programs read differently.
+ *
+ * Makes what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED if @text is a name, or an address
+ * in a form that programs read differently.
  *
  * Returns: what kind of place it is; %PRISM_ADDRESS_CLASS_MALFORMED if @text is
  *   a name, or an address in a form that programs read differently
@@ -203,6 +217,10 @@ prism_address_class_from_string (const char *text)
 /**
  * prism_address_class_get_word:
  * @address_class: a class
+ *
+ * Tells what messages and audit records call it, such as `loopback` or `link-local`.
+ *
+ * Tells what messages and audit records call it, such as `loopback` or `link-local`.
  *
  * Returns: (transfer none): what messages and audit records call it, such as
  *   `loopback` or `link-local`

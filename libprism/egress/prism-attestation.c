@@ -264,6 +264,8 @@ make_json (PrismAttestation *self, const char *signature)
  * prism_attestation_to_json:
  * @self: an attestation
  *
+ * Gets its canonical JSON: members sorted by name, no blanks.
+ *
  * Returns: (transfer full): its canonical JSON: members sorted by name, no blanks
  *
  * Since: 1.0
@@ -374,6 +376,9 @@ prism_attestation_new_from_json (const char *json, gssize length, GError **error
  * @started_at: when the proxy was started; what is below a millisecond is not kept
  * @error: return location for an error
  *
+ * Makes an attestation without a signature; %NULL with %PRISM_EGRESS_ERROR_ATTESTATION if a part
+ * is malformed.
+ *
  * Returns: (transfer full): an attestation without a signature; %NULL with
  *   %PRISM_EGRESS_ERROR_ATTESTATION if a part is malformed
  *
@@ -439,6 +444,9 @@ copy_for_key (PrismAttestation *self, const PrismPublicKey *key)
  * @private_key: an Ed25519 key in PEM, without a passphrase
  * @error: return location for an error
  *
+ * Gets the same, signed with @private_key; %NULL with %PRISM_EGRESS_ERROR_ATTESTATION if it is no
+ * such key.
+ *
  * Returns: (transfer full): the same, signed with @private_key; %NULL with
  *   %PRISM_EGRESS_ERROR_ATTESTATION if it is no such key
  *
@@ -480,6 +488,9 @@ prism_attestation_sign (PrismAttestation *self, const char *private_key, GError 
  * @self: an attestation
  * @public_key: an Ed25519 key in PEM
  * @error: return location for an error
+ *
+ * Tells whether it was signed with the private half of @public_key; else @error is
+ * %PRISM_EGRESS_ERROR_ATTESTATION and says what does not hold.
  *
  * Returns: whether it was signed with the private half of @public_key; else
  *   @error is %PRISM_EGRESS_ERROR_ATTESTATION and says what does not hold
@@ -526,6 +537,8 @@ prism_attestation_verify (PrismAttestation *self, const char *public_key, GError
  * prism_attestation_get_proxy_endpoint:
  * @self: an attestation
  *
+ * Tells where the proxy listens.
+ *
  * Returns: where the proxy listens
  *
  * Since: 1.0
@@ -541,6 +554,8 @@ prism_attestation_get_proxy_endpoint (PrismAttestation *self)
 /**
  * prism_attestation_get_deny_direct_egress:
  * @self: an attestation
+ *
+ * Tells whether it says that there is no way out but the proxy.
  *
  * Returns: whether it says that there is no way out but the proxy
  *
@@ -558,6 +573,8 @@ prism_attestation_get_deny_direct_egress (PrismAttestation *self)
  * prism_attestation_get_policy_fingerprint:
  * @self: an attestation
  *
+ * Gets the fingerprint of the policy in force.
+ *
  * Returns: the fingerprint of the policy in force
  *
  * Since: 1.0
@@ -574,6 +591,8 @@ prism_attestation_get_policy_fingerprint (PrismAttestation *self)
  * prism_attestation_get_policy_version:
  * @self: an attestation
  *
+ * Tells how often the policy was changed since the start.
+ *
  * Returns: how often the policy was changed since the start
  *
  * Since: 1.0
@@ -589,6 +608,8 @@ prism_attestation_get_policy_version (PrismAttestation *self)
 /**
  * prism_attestation_get_started_at:
  * @self: an attestation
+ *
+ * Tells when the proxy was started.
  *
  * Returns: (transfer full): when the proxy was started
  *
@@ -609,6 +630,9 @@ prism_attestation_get_started_at (PrismAttestation *self)
  * prism_attestation_get_key_id:
  * @self: an attestation
  *
+ * Tells which key signed: the SHA-256 of the public key as DER, in lower-case hexadecimal; %NULL
+ * if none did.
+ *
  * Returns: (nullable): which key signed: the SHA-256 of the public key as DER, in
  *   lower-case hexadecimal; %NULL if none did
  *
@@ -625,6 +649,8 @@ prism_attestation_get_key_id (PrismAttestation *self)
 /**
  * prism_attestation_get_signature:
  * @self: an attestation
+ *
+ * Gets the Ed25519 signature in base64; %NULL if there is none.
  *
  * Returns: (nullable): the Ed25519 signature in base64; %NULL if there is none
  *

@@ -172,6 +172,8 @@ prism_audit_log_init (PrismAuditLog *self)
 /**
  * prism_audit_log_new:
  *
+ * Makes a log that only counts.
+ *
  * Returns: (transfer full): a log that only counts
  *
  * Since: 1.0
@@ -205,6 +207,8 @@ open_path (const char *path, GError **error)
  * @path: (type filename): a file, made for its owner alone if there is none and
  *   appended to if there is, or a pipe
  * @error: return location for a [error@Gio.IOErrorEnum]
+ *
+ * Makes a log that writes there, one line of JSON for each record.
  *
  * Returns: (transfer full): a log that writes there, one line of JSON for each record
  *
@@ -310,6 +314,8 @@ set_failure (PrismAuditLog *self, GError **error)
  * @timeout_ms: how long to wait for a reader that does not keep up
  * @error: return location for a [error@Gio.IOErrorEnum]
  *
+ * Gets %FALSE if records still wait to be written.
+ *
  * Returns: %FALSE if records still wait to be written
  *
  * Since: 1.0
@@ -381,6 +387,8 @@ prism_audit_log_reopen (PrismAuditLog *self, GError **error)
  * prism_audit_log_get_path:
  * @self: a log
  *
+ * Gets the file that it writes.
+ *
  * Returns: (type filename) (nullable): the file that it writes
  *
  * Since: 1.0
@@ -407,6 +415,8 @@ read_count (PrismAuditLog *self, const gint64 *count)
  * prism_audit_log_get_allowed:
  * @self: a log
  *
+ * Tells how many decisions let something through.
+ *
  * Returns: how many decisions let something through
  *
  * Since: 1.0
@@ -421,6 +431,8 @@ prism_audit_log_get_allowed (PrismAuditLog *self)
 /**
  * prism_audit_log_get_denied:
  * @self: a log
+ *
+ * Tells how many decisions refused something.
  *
  * Returns: how many decisions refused something
  *

@@ -69,6 +69,8 @@ record_alloc (void)
  * @port: its port; 0 if none was given
  * @protocol: the scheme that was asked for
  *
+ * Makes a record with an id of its own and the time of now.
+ *
  * Returns: (transfer full): a record with an id of its own and the time of now
  *
  * Since: 1.0
@@ -95,6 +97,8 @@ prism_audit_record_new (PrismAuditDecision decision, const char *host, guint por
 /**
  * prism_audit_record_copy:
  * @self: a record
+ *
+ * Gets a copy.
  *
  * Returns: (transfer full): a copy
  *
@@ -264,6 +268,8 @@ append_number (GString *line, const char *name, gint64 number)
  * prism_audit_record_to_json:
  * @self: a record
  *
+ * Gets one line of JSON without the newline, in printable ASCII; what is not known is left out.
+ *
  * Returns: (transfer full): one line of JSON without the newline, in printable
  *   ASCII; what is not known is left out
  *
@@ -389,6 +395,9 @@ take_over (PrismAuditRecord *self, const Written *written)
  * @length: its length; -1 if it ends with a NUL
  * @error: return location for an error
  *
+ * Makes the record; %NULL with %PRISM_EGRESS_ERROR_POLICY, which names the member, if it is not
+ * one.
+ *
  * Returns: (transfer full): the record; %NULL with %PRISM_EGRESS_ERROR_POLICY,
  *   which names the member, if it is not one
  *
@@ -424,6 +433,8 @@ prism_audit_record_new_from_json (const char *line, gssize length, GError **erro
  * prism_audit_record_get_id:
  * @self: a record
  *
+ * Gets its UUID.
+ *
  * Returns: its UUID
  *
  * Since: 1.0
@@ -439,6 +450,8 @@ prism_audit_record_get_id (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_time:
  * @self: a record
+ *
+ * Tells when it was decided.
  *
  * Returns: (transfer full): when it was decided
  *
@@ -459,6 +472,8 @@ prism_audit_record_get_time (const PrismAuditRecord *self)
  * prism_audit_record_get_decision:
  * @self: a record
  *
+ * Tells what was decided.
+ *
  * Returns: what was decided
  *
  * Since: 1.0
@@ -474,6 +489,8 @@ prism_audit_record_get_decision (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_host:
  * @self: a record
+ *
+ * Gets the host that was asked for.
  *
  * Returns: the host that was asked for
  *
@@ -491,6 +508,8 @@ prism_audit_record_get_host (const PrismAuditRecord *self)
  * prism_audit_record_get_port:
  * @self: a record
  *
+ * Gets its port; 0 if none was given.
+ *
  * Returns: its port; 0 if none was given
  *
  * Since: 1.0
@@ -506,6 +525,8 @@ prism_audit_record_get_port (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_protocol:
  * @self: a record
+ *
+ * Gets the scheme that was asked for.
  *
  * Returns: the scheme that was asked for
  *
@@ -523,6 +544,8 @@ prism_audit_record_get_protocol (const PrismAuditRecord *self)
  * prism_audit_record_get_rule:
  * @self: a record
  *
+ * Gets the canonical line of the rule that decided.
+ *
  * Returns: (nullable): the canonical line of the rule that decided
  *
  * Since: 1.0
@@ -538,6 +561,8 @@ prism_audit_record_get_rule (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_policy_version:
  * @self: a record
+ *
+ * Gets the version of the policy that was in force; -1 if it is not known.
  *
  * Returns: the version of the policy that was in force; -1 if it is not known
  *
@@ -555,6 +580,8 @@ prism_audit_record_get_policy_version (const PrismAuditRecord *self)
  * prism_audit_record_get_reason_id:
  * @self: a record
  *
+ * Gets a stable word for the reason.
+ *
  * Returns: (nullable): a stable word for the reason
  *
  * Since: 1.0
@@ -570,6 +597,8 @@ prism_audit_record_get_reason_id (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_reason:
  * @self: a record
+ *
+ * Gets the reason, for a person.
  *
  * Returns: (nullable): the reason, for a person
  *
@@ -587,6 +616,8 @@ prism_audit_record_get_reason (const PrismAuditRecord *self)
  * prism_audit_record_get_bytes_sent:
  * @self: a record
  *
+ * Gets bytes that went out; -1 if it is not known.
+ *
  * Returns: bytes that went out; -1 if it is not known
  *
  * Since: 1.0
@@ -602,6 +633,8 @@ prism_audit_record_get_bytes_sent (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_bytes_received:
  * @self: a record
+ *
+ * Gets bytes that came back; -1 if it is not known.
  *
  * Returns: bytes that came back; -1 if it is not known
  *
@@ -619,6 +652,8 @@ prism_audit_record_get_bytes_received (const PrismAuditRecord *self)
  * prism_audit_record_get_duration_ms:
  * @self: a record
  *
+ * Tells how long it took, in milliseconds; -1 if it is not known.
+ *
  * Returns: how long it took, in milliseconds; -1 if it is not known
  *
  * Since: 1.0
@@ -635,6 +670,8 @@ prism_audit_record_get_duration_ms (const PrismAuditRecord *self)
  * prism_audit_record_get_client:
  * @self: a record
  *
+ * Gets the address that the request came from.
+ *
  * Returns: (nullable): the address that the request came from
  *
  * Since: 1.0
@@ -650,6 +687,8 @@ prism_audit_record_get_client (const PrismAuditRecord *self)
 /**
  * prism_audit_record_get_sandbox_id:
  * @self: a record
+ *
+ * Gets the label of the listener that the request came in by.
  *
  * Returns: (nullable): the label of the listener that the request came in by
  *

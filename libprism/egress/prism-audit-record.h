@@ -10,6 +10,8 @@ G_BEGIN_DECLS
  * @PRISM_AUDIT_DECISION_DENY: it was refused
  * @PRISM_AUDIT_DECISION_ALLOW: a rule allowed it
  *
+ * What became of a request.
+ *
  * Since: 1.0
  */
 typedef enum

@@ -196,6 +196,9 @@ set_fault (GError **error, const char *host, const char *header, const char *wro
  * @value: the header's value; it is copied, and the caller wipes its own
  * @error: return location for an error
  *
+ * Makes a credential; %NULL with %PRISM_EGRESS_ERROR_POLICY, which never quotes @value, if a part
+ * is malformed.
+ *
  * Returns: (transfer full): a credential; %NULL with %PRISM_EGRESS_ERROR_POLICY,
  *   which never quotes @value, if a part is malformed
  *
@@ -234,6 +237,9 @@ prism_credential_new (const char *host, const char *header, const char *value, G
  * prism_credential_get_host:
  * @self: a credential
  *
+ * Gets the host that it is for, in canonical form; with a dot in front where subdomains are meant
+ * as well.
+ *
  * Returns: the host that it is for, in canonical form; with a dot in front where
  *   subdomains are meant as well
  *
@@ -251,6 +257,8 @@ prism_credential_get_host (PrismCredential *self)
  * prism_credential_get_header:
  * @self: a credential
  *
+ * Gets the header's name.
+ *
  * Returns: the header's name
  *
  * Since: 1.0
@@ -267,6 +275,8 @@ prism_credential_get_header (PrismCredential *self)
  * prism_credential_matches:
  * @self: a credential
  * @host: a host in any spelling
+ *
+ * Tells whether it is for this host; what is malformed never matches.
  *
  * Returns: whether it is for this host; what is malformed never matches
  *

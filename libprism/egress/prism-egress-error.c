@@ -18,6 +18,15 @@ static const PrismErrorCodeName names[] = {
 };
 
 /* Asked for before any error of the domain exists: that is when its names go in. */
+/**
+ * prism_egress_error_quark:
+ *
+ * The domain of [error@EgressError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
 GQuark
 prism_egress_error_quark (void)
 {

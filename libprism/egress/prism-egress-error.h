@@ -27,6 +27,8 @@ GQuark prism_egress_error_quark (void);
  * @PRISM_EGRESS_ERROR_CANCELLED: the caller cancelled
  * @PRISM_EGRESS_ERROR_NOT_SUPPORTED: this proxy does not have that operation
  *
+ * What can go wrong on the way out.
+ *
  * Since: 1.0
  */
 typedef enum

@@ -380,6 +380,70 @@ install_state (void)
   properties[PROP_STARTED_AT] = g_param_spec_boxed ("started-at", NULL, NULL, G_TYPE_DATE_TIME, state);
 }
 
+/**
+ * PrismEgressListener:concurrent-connections:
+ *
+ * Connections at once.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:connection-idle-ms:
+ *
+ * Time without a byte either way, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:redirect-hops:
+ *
+ * Requests that one request may become.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:request-bytes:
+ *
+ * Bytes out, of one request or tunnel.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:request-head-ms:
+ *
+ * Time until a request's head is there, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:response-bytes:
+ *
+ * Bytes back, of one request or tunnel.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:rules-per-policy:
+ *
+ * Rules of a policy.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismEgressListener:transfer-time-ms:
+ *
+ * Time of one request or tunnel, ms.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_egress_listener_class_init (PrismEgressListenerClass *klass)
 {
@@ -410,6 +474,8 @@ prism_egress_listener_init (PrismEgressListener *self)
  * @address: a loopback address, or a Unix socket's path
  * @policy: the policy in force from the start
  *
+ * Makes a listener that listens nowhere yet.
+ *
  * Returns: (transfer full): a listener that listens nowhere yet
  *
  * Since: 1.0
@@ -427,6 +493,8 @@ prism_egress_listener_new_for_address (GSocketAddress *address, PrismEgressPolic
  * @socket: a socket that listens
  * @policy: the policy in force from the start
  *
+ * Makes a listener for it.
+ *
  * Returns: (transfer full): a listener for it
  *
  * Since: 1.0
@@ -443,6 +511,8 @@ prism_egress_listener_new_for_socket (GSocket *socket, PrismEgressPolicy *policy
  * prism_egress_listener_add_credential:
  * @self: a listener that no proxy has yet
  * @credential: a credential; of two for one host the first is used
+ *
+ * Adds a credential that is stamped on requests to its host.
  *
  * Since: 1.0
  */
@@ -521,6 +591,8 @@ prism_egress_listener_check (PrismEgressListener *self, GError **error)
  * prism_egress_listener_get_address:
  * @self: a listener
  *
+ * Tells where to listen.
+ *
  * Returns: (transfer none) (nullable): where to listen
  *
  * Since: 1.0
@@ -536,6 +608,8 @@ prism_egress_listener_get_address (PrismEgressListener *self)
 /**
  * prism_egress_listener_get_socket:
  * @self: a listener
+ *
+ * Gets a socket that listens already.
  *
  * Returns: (transfer none) (nullable): a socket that listens already
  *
@@ -553,6 +627,8 @@ prism_egress_listener_get_socket (PrismEgressListener *self)
  * prism_egress_listener_get_label:
  * @self: a listener
  *
+ * Tells what audit records call whoever comes in here.
+ *
  * Returns: (nullable): what audit records call whoever comes in here
  *
  * Since: 1.0
@@ -568,6 +644,8 @@ prism_egress_listener_get_label (PrismEgressListener *self)
 /**
  * prism_egress_listener_get_audit:
  * @self: a listener
+ *
+ * Tells where the decisions made here are written down.
  *
  * Returns: (transfer none) (nullable): where the decisions made here are written down
  *
@@ -585,6 +663,8 @@ prism_egress_listener_get_audit (PrismEgressListener *self)
  * prism_egress_listener_get_check_server_name:
  * @self: a listener
  *
+ * Tells whether a tunnel's TLS has to name the tunnel's host.
+ *
  * Returns: whether a tunnel's TLS has to name the tunnel's host
  *
  * Since: 1.0
@@ -600,6 +680,8 @@ prism_egress_listener_get_check_server_name (PrismEgressListener *self)
 /**
  * prism_egress_listener_get_deny_direct_egress:
  * @self: a listener
+ *
+ * Tells whether those who come in here are said to have no other way out.
  *
  * Returns: whether those who come in here are said to have no other way out
  *
@@ -617,6 +699,8 @@ prism_egress_listener_get_deny_direct_egress (PrismEgressListener *self)
  * prism_egress_listener_get_limit:
  * @self: a listener
  * @name: a limit's name, such as `concurrent-connections`
+ *
+ * Gets its value, in the unit that the name says; -1 if there is no such limit.
  *
  * Returns: its value, in the unit that the name says; -1 if there is no such limit
  *
@@ -636,6 +720,8 @@ prism_egress_listener_get_limit (PrismEgressListener *self, const char *name)
 /**
  * prism_egress_listener_get_credentials:
  * @self: a listener
+ *
+ * Gets a list of [class@Credential].
  *
  * Returns: (transfer none): a list of [class@Credential]
  *
@@ -708,6 +794,8 @@ prism_egress_listener_dup_proxy (PrismEgressListener *self)
  * prism_egress_listener_dup_endpoint:
  * @self: a listener
  *
+ * Tells where it listens, such as `http://127.0.0.1:3128`; %NULL unless it does.
+ *
  * Returns: (nullable): where it listens, such as `http://127.0.0.1:3128`; %NULL
  *   unless it does
  *
@@ -730,6 +818,8 @@ prism_egress_listener_dup_endpoint (PrismEgressListener *self)
  * prism_egress_listener_get_started_at:
  * @self: a listener
  *
+ * Tells when it began to listen.
+ *
  * Returns: (transfer full) (nullable): when it began to listen
  *
  * Since: 1.0
@@ -751,6 +841,8 @@ prism_egress_listener_get_started_at (PrismEgressListener *self)
  * prism_egress_listener_dup_policy:
  * @self: a listener
  * @version: (out) (optional): how often it was changed
+ *
+ * Gets the policy in force.
  *
  * Returns: (transfer full): the policy in force
  *

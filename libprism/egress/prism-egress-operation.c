@@ -54,6 +54,8 @@ prism_egress_operation_new (PrismEgressListener *listener, PrismEgressPolicy *po
  * prism_egress_operation_get_listener:
  * @self: an operation
  *
+ * Gets `add_listener`, `remove_listener`, `set_policy`: which one.
+ *
  * Returns: (transfer none) (nullable): `add_listener`, `remove_listener`,
  *   `set_policy`: which one
  *
@@ -70,6 +72,8 @@ prism_egress_operation_get_listener (PrismEgressOperation *self)
 /**
  * prism_egress_operation_get_policy:
  * @self: an operation
+ *
+ * Gets `set_policy`: the policy to decide by.
  *
  * Returns: (transfer none) (nullable): `set_policy`: the policy to decide by
  *

@@ -176,6 +176,8 @@ prism_egress_policy_init (PrismEgressPolicy *self)
 /**
  * prism_egress_policy_new_deny_all:
  *
+ * Makes a policy under which nothing may be reached.
+ *
  * Returns: (transfer full): a policy under which nothing may be reached
  *
  * Since: 1.0
@@ -213,6 +215,8 @@ prism_egress_policy_new_allow_all (void)
  * @rules: (array zero-terminated=1): rules as [func@EgressRule.parse] reads them,
  *   such as `https://HOST`
  * @error: return location for an error
+ *
+ * Makes a policy; %NULL if a rule is malformed.
  *
  * Returns: (transfer full): a policy; %NULL if a rule is malformed
  *
@@ -255,6 +259,8 @@ add_preset (GPtrArray *rules, GHashTable *lines, const char *name, GError **erro
  * @presets: (nullable) (array zero-terminated=1): names of presets, whose rules
  *   come first
  * @error: return location for an error
+ *
+ * Makes a policy; %NULL if there is no such preset, or there are too many rules.
  *
  * Returns: (transfer full): a policy; %NULL if there is no such preset, or there
  *   are too many rules
@@ -300,6 +306,8 @@ prism_egress_policy_new_for_rules (PrismEgressRule *const *rules,
  * prism_egress_policy_new_resolver:
  * @resolver: who says what may be reached
  *
+ * Makes a policy that has no rules of its own; [method@EgressPolicy.resolve] gives the one of now.
+ *
  * Returns: (transfer full): a policy that has no rules of its own;
  *   [method@EgressPolicy.resolve] gives the one of now
  *
@@ -323,6 +331,8 @@ prism_egress_policy_new_resolver (PrismEgressResolver *resolver)
  * prism_egress_policy_get_kind:
  * @self: a policy
  *
+ * Gets its kind.
+ *
  * Returns: its kind
  *
  * Since: 1.0
@@ -338,6 +348,8 @@ prism_egress_policy_get_kind (PrismEgressPolicy *self)
 /**
  * prism_egress_policy_get_rules:
  * @self: a policy
+ *
+ * Gets all that is in force, presets expanded; not to be changed.
  *
  * Returns: (transfer none) (element-type PrismEgressRule): all that is in force,
  *   presets expanded; not to be changed
@@ -356,6 +368,8 @@ prism_egress_policy_get_rules (PrismEgressPolicy *self)
  * prism_egress_policy_get_presets:
  * @self: a policy
  *
+ * Gets the names of the presets among its rules.
+ *
  * Returns: (transfer none) (array zero-terminated=1): the names of the presets
  *   among its rules
  *
@@ -372,6 +386,9 @@ prism_egress_policy_get_presets (PrismEgressPolicy *self)
 /**
  * prism_egress_policy_get_fingerprint:
  * @self: a policy
+ *
+ * Gets the SHA-256 of its rules' canonical lines, sorted and joined by newlines, in lower-case
+ * hexadecimal; %NULL where a resolver decides.
  *
  * Returns: (nullable): the SHA-256 of its rules' canonical lines, sorted and
  *   joined by newlines, in lower-case hexadecimal; %NULL where a resolver decides
@@ -422,6 +439,8 @@ prism_egress_policy_match (PrismEgressPolicy *self, const char *host, guint port
 /**
  * prism_egress_policy_get_resolver:
  * @self: a policy
+ *
+ * Tells who says what may be reached; %NULL where the policy's own rules do.
  *
  * Returns: (transfer none) (nullable): who says what may be reached; %NULL where
  *   the policy's own rules do
@@ -505,6 +524,8 @@ prism_egress_policy_resolve_async (PrismEgressPolicy *self,
  * @self: a policy
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Gets a policy with rules; %NULL if there is none, which denies.
  *
  * Returns: (transfer full): a policy with rules; %NULL if there is none, which
  *   denies

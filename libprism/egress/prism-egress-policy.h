@@ -13,6 +13,8 @@ G_BEGIN_DECLS
  * @PRISM_EGRESS_POLICY_KIND_STATIC: what the rules say may be reached
  * @PRISM_EGRESS_POLICY_KIND_RESOLVER: what a [iface@EgressResolver] says at the time
  *
+ * Who decides what may be reached.
+ *
  * Since: 1.0
  */
 typedef enum

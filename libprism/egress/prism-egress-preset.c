@@ -83,6 +83,8 @@ compare_names (gconstpointer a, gconstpointer b, gpointer unused)
 /**
  * prism_egress_policy_list_presets:
  *
+ * Gets the names of all presets, sorted.
+ *
  * Returns: (transfer full) (array zero-terminated=1): the names of all presets,
  *   sorted
  *
@@ -104,6 +106,9 @@ prism_egress_policy_list_presets (void)
  * prism_egress_policy_load_preset:
  * @name: a preset's name
  * @error: return location for an error
+ *
+ * Gets its rules, whose origin says what each is for; %NULL with %PRISM_EGRESS_ERROR_POLICY if
+ * there is no such preset.
  *
  * Returns: (transfer container) (element-type PrismEgressRule): its rules, whose
  *   origin says what each is for; %NULL with %PRISM_EGRESS_ERROR_POLICY if there

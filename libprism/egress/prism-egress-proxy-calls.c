@@ -180,6 +180,8 @@ prism_egress_proxy_start_async (PrismEgressProxy *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it is done.
+ *
  * Returns: whether it is done
  *
  * Since: 1.0
@@ -245,6 +247,8 @@ prism_egress_proxy_stop_async (PrismEgressProxy *self,
  * @self: a proxy
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it is done.
  *
  * Returns: whether it is done
  *
@@ -329,6 +333,8 @@ prism_egress_proxy_add_listener_async (PrismEgressProxy *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it is done.
+ *
  * Returns: whether it is done
  *
  * Since: 1.0
@@ -402,6 +408,8 @@ prism_egress_proxy_remove_listener_async (PrismEgressProxy *self,
  * @self: a proxy
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it is done.
  *
  * Returns: whether it is done
  *
@@ -502,6 +510,8 @@ prism_egress_proxy_set_policy_async (PrismEgressProxy *self,
  * @self: a proxy
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it is done.
  *
  * Returns: whether it is done
  *

@@ -39,6 +39,8 @@ prism_egress_proxy_default_init (PrismEgressProxyInterface *iface)
  * prism_egress_proxy_get_name:
  * @self: a proxy
  *
+ * Gets its name; the messages of all its errors start with it.
+ *
  * Returns: (transfer none): its name; the messages of all its errors start with it
  *
  * Since: 1.0
@@ -60,6 +62,8 @@ prism_egress_proxy_get_name (PrismEgressProxy *self)
  * prism_egress_proxy_dup_listener:
  * @self: a proxy
  *
+ * Gets its own listener; %NULL if it has none.
+ *
  * Returns: (transfer full) (nullable): its own listener; %NULL if it has none
  *
  * Since: 1.0
@@ -78,6 +82,8 @@ prism_egress_proxy_dup_listener (PrismEgressProxy *self)
 /**
  * prism_egress_proxy_dup_endpoint:
  * @self: a proxy
+ *
+ * Tells where its own listener listens, such as `http://127.0.0.1:3128`; %NULL unless it does.
  *
  * Returns: (nullable): where its own listener listens, such as
  *   `http://127.0.0.1:3128`; %NULL unless it does
@@ -98,6 +104,8 @@ prism_egress_proxy_dup_endpoint (PrismEgressProxy *self)
 /**
  * prism_egress_proxy_get_policy_version:
  * @self: a proxy
+ *
+ * Tells how often its own listener's policy was changed; -1 if it has none.
  *
  * Returns: how often its own listener's policy was changed; -1 if it has none
  *
@@ -186,6 +194,8 @@ prism_egress_proxy_attest (PrismEgressProxy *self, PrismEgressListener *listener
  * prism_egress_proxy_dup_stats:
  * @self: a proxy
  * @listener: (nullable): one of its listeners; %NULL for all of them together
+ *
+ * Tells what went through since the start; zeroes if the proxy does not count.
  *
  * Returns: (transfer full): what went through since the start; zeroes if the proxy
  *   does not count

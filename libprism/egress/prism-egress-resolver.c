@@ -142,6 +142,8 @@ prism_egress_resolver_resolve_async (PrismEgressResolver *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets a static policy; %NULL on any failure, which denies.
+ *
  * Returns: (transfer full): a static policy; %NULL on any failure, which denies
  *
  * Since: 1.0

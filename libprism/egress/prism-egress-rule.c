@@ -92,6 +92,8 @@ check_parts (guint port, PrismEgressScheme scheme, PrismEgressRuleFlags flags)
  * @flags: more about it
  * @error: return location for an error
  *
+ * Makes a rule; %NULL with %PRISM_EGRESS_ERROR_POLICY if a part is malformed.
+ *
  * Returns: (transfer full): a rule; %NULL with %PRISM_EGRESS_ERROR_POLICY if a
  *   part is malformed
  *
@@ -230,6 +232,8 @@ prism_egress_rule_parse (const char *text, PrismEgressRuleFlags flags, GError **
  * @self: a rule
  * @origin: who asked for it and why, as a person would say it
  *
+ * Gets the same rule with another origin.
+ *
  * Returns: (transfer full): the same rule with another origin
  *
  * Since: 1.0
@@ -249,6 +253,8 @@ prism_egress_rule_with_origin (const PrismEgressRule *self, const char *origin)
 /**
  * prism_egress_rule_ref:
  * @self: a rule
+ *
+ * Gets the same rule.
  *
  * Returns: (transfer full): the same rule
  *
@@ -288,6 +294,9 @@ prism_egress_rule_unref (PrismEgressRule *self)
  * prism_egress_rule_get_host:
  * @self: a rule
  *
+ * Gets the host in its canonical form; with a dot in front where subdomains are meant as well; `*`
+ * for the rule of an allow-all policy.
+ *
  * Returns: the host in its canonical form; with a dot in front where subdomains
  *   are meant as well; `*` for the rule of an allow-all policy
  *
@@ -305,6 +314,8 @@ prism_egress_rule_get_host (const PrismEgressRule *self)
  * prism_egress_rule_get_port:
  * @self: a rule
  *
+ * Gets the port; 0 for any.
+ *
  * Returns: the port; 0 for any
  *
  * Since: 1.0
@@ -320,6 +331,8 @@ prism_egress_rule_get_port (const PrismEgressRule *self)
 /**
  * prism_egress_rule_get_scheme:
  * @self: a rule
+ *
+ * Gets the scheme.
  *
  * Returns: the scheme
  *
@@ -337,6 +350,8 @@ prism_egress_rule_get_scheme (const PrismEgressRule *self)
  * prism_egress_rule_get_flags:
  * @self: a rule
  *
+ * Gets its flags.
+ *
  * Returns: its flags
  *
  * Since: 1.0
@@ -352,6 +367,8 @@ prism_egress_rule_get_flags (const PrismEgressRule *self)
 /**
  * prism_egress_rule_get_allow_private:
  * @self: a rule
+ *
+ * Tells whether the host may have an address that is not public.
  *
  * Returns: whether the host may have an address that is not public
  *
@@ -369,6 +386,8 @@ prism_egress_rule_get_allow_private (const PrismEgressRule *self)
  * prism_egress_rule_get_upgrade:
  * @self: a rule
  *
+ * Tells whether plain HTTP to the proxy goes out as HTTPS.
+ *
  * Returns: whether plain HTTP to the proxy goes out as HTTPS
  *
  * Since: 1.0
@@ -385,6 +404,8 @@ prism_egress_rule_get_upgrade (const PrismEgressRule *self)
  * prism_egress_rule_get_origin:
  * @self: a rule
  *
+ * Tells who asked for it and why; %NULL if nobody said.
+ *
  * Returns: (nullable): who asked for it and why; %NULL if nobody said
  *
  * Since: 1.0
@@ -400,6 +421,9 @@ prism_egress_rule_get_origin (const PrismEgressRule *self)
 /**
  * prism_egress_rule_get_line:
  * @self: a rule
+ *
+ * Gets the canonical line, such as `https|.example.com|443|0`: scheme, host, port, whether private
+ * addresses are allowed, and `|upgrade` where it is on.
  *
  * Returns: the canonical line, such as `https|.example.com|443|0`: scheme, host,
  *   port, whether private addresses are allowed, and `|upgrade` where it is on
@@ -420,6 +444,8 @@ prism_egress_rule_get_line (const PrismEgressRule *self)
  * @host: a host in any spelling
  * @port: its port, 1 to 65535
  * @scheme: http or https
+ *
+ * Tells whether the rule is about this place; what is malformed never matches.
  *
  * Returns: whether the rule is about this place; what is malformed never matches
  *
@@ -500,6 +526,9 @@ prism_egress_rule_allows_address (const PrismEgressRule *self, GInetAddress *add
  * @host: a host name or IP address
  * @error: return location for an error
  *
+ * Gets the one form in which it is compared, resolved and written down: lower case, without a
+ * final dot, IPv6 without brackets; %NULL with %PRISM_EGRESS_ERROR_POLICY if it is malformed.
+ *
  * Returns: (transfer full): the one form in which it is compared, resolved and
  *   written down: lower case, without a final dot, IPv6 without brackets; %NULL
  *   with %PRISM_EGRESS_ERROR_POLICY if it is malformed
@@ -527,6 +556,8 @@ prism_egress_normalize_host (const char *host, GError **error)
  * @host: (out) (transfer full): the host in its canonical form
  * @port: (out): the port; 0 if none was given
  * @error: return location for an error
+ *
+ * Tells whether it is well-formed; else @error is %PRISM_EGRESS_ERROR_POLICY.
  *
  * Returns: whether it is well-formed; else @error is %PRISM_EGRESS_ERROR_POLICY
  *

@@ -11,6 +11,8 @@ G_BEGIN_DECLS
  * @PRISM_EGRESS_SCHEME_HTTP: plain HTTP, which the proxy forwards
  * @PRISM_EGRESS_SCHEME_HTTPS: a CONNECT tunnel, or a request that the proxy upgrades to TLS
  *
+ * Which way of asking a rule is for.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -25,6 +27,8 @@ typedef enum
  * @PRISM_EGRESS_RULE_FLAGS_NONE: nothing special
  * @PRISM_EGRESS_RULE_FLAGS_ALLOW_PRIVATE: the host may have an address that is not public
  * @PRISM_EGRESS_RULE_FLAGS_UPGRADE: plain HTTP to the proxy goes out as HTTPS
+ *
+ * What else a rule of the way out allows.
  *
  * Since: 1.0
  */

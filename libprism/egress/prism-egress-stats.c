@@ -28,6 +28,8 @@ G_DEFINE_BOXED_TYPE (PrismEgressStats, prism_egress_stats, prism_egress_stats_co
  * @bytes_received: bytes that came back
  * @denied: requests that were refused
  *
+ * Makes the numbers.
+ *
  * Returns: (transfer full): the numbers
  *
  * Since: 1.0
@@ -45,6 +47,8 @@ prism_egress_stats_new (
 /**
  * prism_egress_stats_copy:
  * @self: numbers
+ *
+ * Gets a copy.
  *
  * Returns: (transfer full): a copy
  *
@@ -82,6 +86,8 @@ prism_egress_stats_free (PrismEgressStats *self)
  * prism_egress_stats_get_active_connections:
  * @self: numbers
  *
+ * Gets connections that are open.
+ *
  * Returns: connections that are open
  *
  * Since: 1.0
@@ -97,6 +103,8 @@ prism_egress_stats_get_active_connections (const PrismEgressStats *self)
 /**
  * prism_egress_stats_get_total_connections:
  * @self: numbers
+ *
+ * Gets connections since the start.
  *
  * Returns: connections since the start
  *
@@ -114,6 +122,8 @@ prism_egress_stats_get_total_connections (const PrismEgressStats *self)
  * prism_egress_stats_get_bytes_sent:
  * @self: numbers
  *
+ * Gets bytes that went out.
+ *
  * Returns: bytes that went out
  *
  * Since: 1.0
@@ -129,6 +139,8 @@ prism_egress_stats_get_bytes_sent (const PrismEgressStats *self)
 /**
  * prism_egress_stats_get_bytes_received:
  * @self: numbers
+ *
+ * Gets bytes that came back.
  *
  * Returns: bytes that came back
  *
@@ -146,6 +158,8 @@ prism_egress_stats_get_bytes_received (const PrismEgressStats *self)
  * prism_egress_stats_get_total_bytes:
  * @self: numbers
  *
+ * Gets bytes both ways.
+ *
  * Returns: bytes both ways
  *
  * Since: 1.0
@@ -161,6 +175,8 @@ prism_egress_stats_get_total_bytes (const PrismEgressStats *self)
 /**
  * prism_egress_stats_get_denied:
  * @self: numbers
+ *
+ * Gets requests that were refused.
  *
  * Returns: requests that were refused
  *

@@ -156,6 +156,8 @@ prism_error_explain (const GError *error)
  * prism_explanation_get_id:
  * @self: an explanation
  *
+ * Gets a stable name such as `sandbox.refused`.
+ *
  * Returns: (transfer none): a stable name such as `sandbox.refused`
  *
  * Since: 1.0
@@ -172,6 +174,8 @@ prism_explanation_get_id (PrismExplanation *self)
  * prism_explanation_get_text:
  * @self: an explanation
  *
+ * Tells what the error means, in a sentence.
+ *
  * Returns: (transfer none): what the error means, in a sentence
  *
  * Since: 1.0
@@ -187,6 +191,8 @@ prism_explanation_get_text (PrismExplanation *self)
 /**
  * prism_explanation_get_hint:
  * @self: an explanation
+ *
+ * Tells what to do, or %NULL where the error's own message says it.
  *
  * Returns: (transfer none) (nullable): what to do, or %NULL where the error's own message says it
  *

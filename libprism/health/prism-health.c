@@ -259,6 +259,9 @@ prism_health_run_async (PrismRegistry *registry,
  * @result: the result that the callback was given
  * @error: return location for an error
  *
+ * Gets a list of [class@Prism.HealthReport], one for each backend, in the order asked for; %NULL
+ * only if the run was cancelled.
+ *
  * Returns: (transfer full): a list of [class@Prism.HealthReport], one for each backend, in the order asked for; %NULL
  *   only if the run was cancelled
  *

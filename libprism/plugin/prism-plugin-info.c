@@ -120,6 +120,8 @@ prism_plugin_info_get_name (PrismPluginInfo *self)
  * prism_plugin_info_get_version:
  * @self: a plug-in
  *
+ * Gets the plug-in's own version, or %NULL if its manifest could not be read.
+ *
  * Returns: (transfer none) (nullable): the plug-in's own version, or %NULL if its manifest could not be read
  *
  * Since: 1.0
@@ -135,6 +137,8 @@ prism_plugin_info_get_version (PrismPluginInfo *self)
 /**
  * prism_plugin_info_get_licence:
  * @self: a plug-in
+ *
+ * Gets its licence as an SPDX expression, or %NULL if its manifest could not be read.
  *
  * Returns: (transfer none) (nullable): its licence as an SPDX expression, or %NULL if its manifest could not be read
  *
@@ -152,6 +156,8 @@ prism_plugin_info_get_licence (PrismPluginInfo *self)
  * prism_plugin_info_get_description:
  * @self: a plug-in
  *
+ * Tells what it is, in one line, or %NULL if its manifest could not be read.
+ *
  * Returns: (transfer none) (nullable): what it is, in one line, or %NULL if its manifest could not be read
  *
  * Since: 1.0
@@ -167,6 +173,9 @@ prism_plugin_info_get_description (PrismPluginInfo *self)
 /**
  * prism_plugin_info_get_abi:
  * @self: a plug-in
+ *
+ * Gets the plug-in ABI it was made for, as MAJOR.MINOR, or %NULL if its manifest could not be
+ * read.
  *
  * Returns: (transfer none) (nullable): the plug-in ABI it was made for, as MAJOR.MINOR, or %NULL if its manifest could
  *   not be read
@@ -185,6 +194,8 @@ prism_plugin_info_get_abi (PrismPluginInfo *self)
  * prism_plugin_info_get_manifest:
  * @self: a plug-in
  *
+ * Gets the path of its manifest, or %NULL if there is none.
+ *
  * Returns: (transfer none) (type filename) (nullable): the path of its manifest, or %NULL if there is none
  *
  * Since: 1.0
@@ -200,6 +211,8 @@ prism_plugin_info_get_manifest (PrismPluginInfo *self)
 /**
  * prism_plugin_info_get_module:
  * @self: a plug-in
+ *
+ * Gets the path of its module, or %NULL if that is not known.
  *
  * Returns: (transfer none) (type filename) (nullable): the path of its module, or %NULL if that is not known
  *
@@ -256,6 +269,8 @@ prism_plugin_info_get_egress_proxies (PrismPluginInfo *self)
 /**
  * prism_plugin_info_get_state:
  * @self: a plug-in
+ *
+ * Tells what became of it so far.
  *
  * Returns: what became of it so far
  *
@@ -343,6 +358,62 @@ prism_plugin_info_finalize (GObject *object)
   G_OBJECT_CLASS (prism_plugin_info_parent_class)->finalize (object);
 }
 
+/**
+ * PrismPluginInfo:abi:
+ *
+ * The plug-in ABI it was made for, as MAJOR.MINOR, or %NULL if its manifest could not be read.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:description:
+ *
+ * What it is, in one line, or %NULL if its manifest could not be read.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:licence:
+ *
+ * Its licence as an SPDX expression, or %NULL if its manifest could not be read.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:manifest:
+ *
+ * The path of its manifest, or %NULL if there is none.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:module:
+ *
+ * The path of its module, or %NULL if that is not known.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:name:
+ *
+ * The name.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismPluginInfo:version:
+ *
+ * The plug-in's own version, or %NULL if its manifest could not be read.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_plugin_info_class_init (PrismPluginInfoClass *klass)
 {
@@ -364,10 +435,31 @@ prism_plugin_info_class_init (PrismPluginInfoClass *klass)
   for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
     properties[strings[i].id] =
         g_param_spec_string (strings[i].name, NULL, NULL, NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  /**
+   * PrismPluginInfo:backends:
+   *
+   * The names.
+   *
+   * Since: 1.0
+   */
   properties[PROP_BACKENDS] =
       g_param_spec_boxed ("backends", NULL, NULL, G_TYPE_STRV, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  /**
+   * PrismPluginInfo:egress-proxies:
+   *
+   * The names.
+   *
+   * Since: 1.0
+   */
   properties[PROP_EGRESS_PROXIES] =
       g_param_spec_boxed ("egress-proxies", NULL, NULL, G_TYPE_STRV, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  /**
+   * PrismPluginInfo:state:
+   *
+   * What became of it so far.
+   *
+   * Since: 1.0
+   */
   properties[PROP_STATE] = g_param_spec_enum ("state", NULL, NULL, PRISM_TYPE_PLUGIN_STATE, PRISM_PLUGIN_STATE_FOUND,
                                               G_PARAM_READABLE | G_PARAM_EXPLICIT_NOTIFY | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPS, properties);

@@ -144,6 +144,9 @@ new_from (const char *text, gsize length, const char *name, const char *folder, 
  * @path: (type filename): a policy file of at most 1 MiB
  * @error: return location for a [error@PolicyError]
  *
+ * Makes what it says; %NULL if it cannot be read, or is not as a policy file should be: then the
+ * message names the member by its path.
+ *
  * Returns: (transfer full): what it says; %NULL if it cannot be read, or is not as a
  *   policy file should be: then the message names the member by its path
  *
@@ -175,6 +178,8 @@ prism_policy_file_new_for_path (const char *path, GError **error)
  * @folder: (type filename): what its relative paths are relative to
  * @error: return location for a [error@PolicyError]
  *
+ * Makes what it says; %NULL if it is not as it should be.
+ *
  * Returns: (transfer full): what it says; %NULL if it is not as it should be
  *
  * Since: 1.0
@@ -197,6 +202,8 @@ prism_policy_file_new_from_data (const char *text, gssize length, const char *fo
  * prism_policy_file_get_egress_policy:
  * @self: a policy file
  *
+ * Tells what may be reached; %NULL if it does not say.
+ *
  * Returns: (transfer none) (nullable): what may be reached; %NULL if it does not say
  *
  * Since: 1.0
@@ -211,6 +218,8 @@ prism_policy_file_get_egress_policy (PrismPolicyFile *self)
 /**
  * prism_policy_file_get_limits:
  * @self: a policy file
+ *
+ * Gets its limits; %NULL if it names none.
  *
  * Returns: (transfer none) (nullable): its limits; %NULL if it names none
  *
@@ -233,6 +242,8 @@ strings_of (GPtrArray *list)
  * prism_policy_file_get_read_only:
  * @self: a policy file
  *
+ * Gets host paths to show, not writable.
+ *
  * Returns: (transfer none) (array zero-terminated=1): host paths to show, not writable
  *
  * Since: 1.0
@@ -247,6 +258,8 @@ prism_policy_file_get_read_only (PrismPolicyFile *self)
 /**
  * prism_policy_file_get_read_write:
  * @self: a policy file
+ *
+ * Gets host paths to show, writable.
  *
  * Returns: (transfer none) (array zero-terminated=1): host paths to show, writable
  *
@@ -263,6 +276,8 @@ prism_policy_file_get_read_write (PrismPolicyFile *self)
  * prism_policy_file_get_hide:
  * @self: a policy file
  *
+ * Gets host paths that are not there.
+ *
  * Returns: (transfer none) (array zero-terminated=1): host paths that are not there
  *
  * Since: 1.0
@@ -277,6 +292,8 @@ prism_policy_file_get_hide (PrismPolicyFile *self)
 /**
  * prism_policy_file_get_protect:
  * @self: a policy file
+ *
+ * Gets host paths that are there, but not writable.
  *
  * Returns: (transfer none) (array zero-terminated=1): host paths that are there, but
  *   not writable

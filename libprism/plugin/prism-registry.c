@@ -68,6 +68,15 @@ G_DEFINE_TYPE_WITH_CODE (PrismRegistry,
                          G_TYPE_OBJECT,
                          G_IMPLEMENT_INTERFACE (G_TYPE_LIST_MODEL, list_model_iface_init))
 
+/**
+ * prism_plugin_error_quark:
+ *
+ * The domain of [error@PluginError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
 G_DEFINE_QUARK (prism-plugin-error-quark, prism_plugin_error);
 
 static void

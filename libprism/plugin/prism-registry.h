@@ -20,6 +20,8 @@ GQuark prism_plugin_error_quark (void);
  * @PRISM_PLUGIN_ERROR_LOAD: the module could not be opened; the message has the loader's words
  * @PRISM_PLUGIN_ERROR_TYPE: a type does not implement its interface, or its name is taken
  *
+ * Why a plug-in or what it provides cannot be had.
+ *
  * Since: 1.0
  */
 typedef enum

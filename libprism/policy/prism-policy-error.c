@@ -13,6 +13,15 @@ static const PrismErrorCodeName names[] = {
 };
 
 /* Asked for before any error of the domain exists: that is when its names go in. */
+/**
+ * prism_policy_error_quark:
+ *
+ * The domain of [error@PolicyError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
 GQuark
 prism_policy_error_quark (void)
 {

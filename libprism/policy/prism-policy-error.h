@@ -23,6 +23,8 @@ GQuark prism_policy_error_quark (void);
  * @PRISM_POLICY_ERROR_UNREADABLE: a policy file, or one that it names, cannot be read
  * @PRISM_POLICY_ERROR_NOT_SUPPORTED: a policy asks for what is not there
  *
+ * What can be wrong with a policy.
+ *
  * Since: 1.0
  */
 typedef enum

@@ -48,6 +48,8 @@ prism_probe_operation_new (void)
  * @self: an operation that was not answered
  * @report: what was found
  *
+ * Answers with what was found.
+ *
  * Since: 1.0
  */
 void
@@ -98,6 +100,8 @@ prism_create_operation_new (PrismSandboxSpec *spec, const char *reference)
  * prism_create_operation_get_spec:
  * @self: an operation
  *
+ * Gets `create_sandbox`: what is asked for; it was checked and is frozen.
+ *
  * Returns: (transfer none) (nullable): `create_sandbox`: what is asked for; it
  *   was checked and is frozen
  *
@@ -113,6 +117,8 @@ prism_create_operation_get_spec (PrismCreateOperation *self)
 /**
  * prism_create_operation_get_reference:
  * @self: an operation
+ *
+ * Gets `connect_sandbox`: which one.
  *
  * Returns: (transfer none) (nullable): `connect_sandbox`: which one
  *
@@ -197,6 +203,8 @@ prism_list_operation_new (void)
  * @references: (array zero-terminated=1): references, as
  *   [method@Backend.connect_sandbox] takes them
  *
+ * Answers with what there is.
+ *
  * Since: 1.0
  */
 void
@@ -243,6 +251,8 @@ prism_reap_answer (gpointer value)
  * prism_reap_operation_complete:
  * @self: an operation that was not answered
  * @removed: how many leftovers were removed
+ *
+ * Answers with how much was removed.
  *
  * Since: 1.0
  */

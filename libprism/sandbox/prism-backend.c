@@ -51,6 +51,8 @@ ask_name_elsewhere (PrismBackend *self)
  * prism_backend_get_name:
  * @self: a backend
  *
+ * Gets its name, as the registry knows it; the messages of all its errors start with it.
+ *
  * Returns: (transfer none): its name, as the registry knows it; the messages of
  *   all its errors start with it
  *
@@ -149,6 +151,8 @@ prism_backend_probe_async (PrismBackend *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells what was found.
+ *
  * Returns: (transfer full): what was found
  *
  * Since: 1.0
@@ -234,6 +238,8 @@ prism_backend_create_sandbox_async (PrismBackend *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets a running sandbox.
+ *
  * Returns: (transfer full): a running sandbox
  *
  * Since: 1.0
@@ -312,6 +318,8 @@ prism_backend_connect_sandbox_async (PrismBackend *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets the sandbox.
+ *
  * Returns: (transfer full): the sandbox
  *
  * Since: 1.0
@@ -378,6 +386,8 @@ prism_backend_list_sandboxes_async (PrismBackend *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets their references.
+ *
  * Returns: (transfer full) (array zero-terminated=1): their references
  *
  * Since: 1.0
@@ -442,6 +452,8 @@ prism_backend_reap_async (PrismBackend *self,
  * @self: a backend
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells how many leftovers were removed; -1 on error.
  *
  * Returns: how many leftovers were removed; -1 on error
  *

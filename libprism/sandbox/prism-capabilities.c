@@ -52,6 +52,8 @@ static const struct
  * @evidence: (nullable): `a{ss}`, from a control's nick ("network") or a limit's
  *   name to the mechanism and what the probe saw, or to `not enforced: …` and why
  *
+ * Makes capabilities.
+ *
  * Returns: (transfer full): capabilities
  *
  * Since: 1.0
@@ -231,6 +233,8 @@ prism_capabilities_parse_json (const char *json, gssize length)
  * prism_capabilities_ref:
  * @self: capabilities
  *
+ * Gets @self.
+ *
  * Returns: (transfer full): @self
  *
  * Since: 1.0
@@ -247,6 +251,8 @@ prism_capabilities_ref (PrismCapabilities *self)
 /**
  * prism_capabilities_unref:
  * @self: (transfer full): capabilities
+ *
+ * Lets go of them.
  *
  * Since: 1.0
  */
@@ -265,6 +271,8 @@ prism_capabilities_unref (PrismCapabilities *self)
  * prism_capabilities_get_controls:
  * @self: capabilities
  *
+ * Tells what the sandbox has.
+ *
  * Returns: what the sandbox has
  *
  * Since: 1.0
@@ -281,6 +289,8 @@ prism_capabilities_get_controls (const PrismCapabilities *self)
  * @self: capabilities
  * @controls: what is required
  *
+ * Tells whether the sandbox has all of @controls.
+ *
  * Returns: whether the sandbox has all of @controls
  *
  * Since: 1.0
@@ -296,6 +306,8 @@ prism_capabilities_contains_controls (const PrismCapabilities *self, PrismContro
  * prism_capabilities_get_workspace_coherent:
  * @self: capabilities
  *
+ * Tells whether shell, file and repository tools see one tree.
+ *
  * Returns: whether shell, file and repository tools see one tree
  *
  * Since: 1.0
@@ -309,6 +321,9 @@ prism_capabilities_get_workspace_coherent (const PrismCapabilities *self)
 /**
  * prism_capabilities_get_filesystem_isolated:
  * @self: capabilities
+ *
+ * Tells whether processes inside cannot touch host files outside the workspace and the named
+ * mounts.
  *
  * Returns: whether processes inside cannot touch host files outside the
  *   workspace and the named mounts
@@ -325,6 +340,8 @@ prism_capabilities_get_filesystem_isolated (const PrismCapabilities *self)
  * prism_capabilities_get_network_isolated:
  * @self: capabilities
  *
+ * Tells whether no network is reachable.
+ *
  * Returns: whether no network is reachable
  *
  * Since: 1.0
@@ -338,6 +355,8 @@ prism_capabilities_get_network_isolated (const PrismCapabilities *self)
 /**
  * prism_capabilities_get_process_isolated:
  * @self: capabilities
+ *
+ * Tells whether it has a pid namespace of its own.
  *
  * Returns: whether it has a pid namespace of its own
  *
@@ -353,6 +372,8 @@ prism_capabilities_get_process_isolated (const PrismCapabilities *self)
  * prism_capabilities_get_privilege_isolated:
  * @self: capabilities
  *
+ * Tells whether processes inside cannot gain host privileges.
+ *
  * Returns: whether processes inside cannot gain host privileges
  *
  * Since: 1.0
@@ -366,6 +387,8 @@ prism_capabilities_get_privilege_isolated (const PrismCapabilities *self)
 /**
  * prism_capabilities_get_egress_restricted:
  * @self: capabilities
+ *
+ * Tells whether every way out goes through a controlled proxy, or there is none.
  *
  * Returns: whether every way out goes through a controlled proxy, or there is none
  *
@@ -381,6 +404,9 @@ prism_capabilities_get_egress_restricted (const PrismCapabilities *self)
  * prism_capabilities_get_evidence:
  * @self: capabilities
  * @control: a control's nick, or a limit's name
+ *
+ * Gets the mechanism and what the probe saw, or `not enforced: …` and why; %NULL if nothing was
+ * said about it.
  *
  * Returns: (transfer none) (nullable): the mechanism and what the probe saw, or
  *   `not enforced: …` and why; %NULL if nothing was said about it
@@ -404,6 +430,9 @@ prism_capabilities_get_evidence (const PrismCapabilities *self, const char *cont
  * prism_capabilities_dup_evidence:
  * @self: capabilities
  *
+ * Gets `a{ss}`, all of the evidence: from the name of a control or limit to what was applied and
+ * seen.
+ *
  * Returns: (transfer full): `a{ss}`, all of the evidence: from the name of a control or limit to what was applied and
  *   seen
  *
@@ -422,6 +451,8 @@ prism_capabilities_dup_evidence (const PrismCapabilities *self)
 /**
  * prism_capabilities_to_variant:
  * @self: capabilities
+ *
+ * Gets `a{sb}` of the six fields, as [func@Capabilities.parse] takes them.
  *
  * Returns: (transfer full): `a{sb}` of the six fields, as [func@Capabilities.parse] takes them
  *

@@ -91,6 +91,8 @@ prism_command_check (PrismCommand *self, GError **error)
  * prism_command_dup_fingerprint:
  * @self: a command
  *
+ * Gets SHA-256 of the canonical JSON of its argv, in lower-case hex.
+ *
  * Returns: (transfer full): SHA-256 of the canonical JSON of its argv, in
  *   lower-case hex
  *

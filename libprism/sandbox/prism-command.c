@@ -173,21 +173,99 @@ install_properties (GObjectClass *object_class)
   const GParamFlags plain = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
   const GParamFlags fixed = plain | G_PARAM_CONSTRUCT_ONLY;
 
+  /**
+   * PrismCommand:argv:
+   *
+   * The program and its arguments.
+   *
+   * Since: 1.0
+   */
   props[PROP_ARGV] = g_param_spec_boxed ("argv", NULL, NULL, G_TYPE_STRV, fixed);
   props[PROP_SHELL] = g_param_spec_string ("shell", NULL, NULL, NULL, fixed);
+  /**
+   * PrismCommand:cwd:
+   *
+   * The folder inside that it starts in; %NULL = the workspace.
+   *
+   * Since: 1.0
+   */
   props[PROP_CWD] = g_param_spec_string ("cwd", NULL, NULL, NULL, plain);
+  /**
+   * PrismCommand:env:
+   *
+   * Its `NAME=VALUE`s, on top of the sandbox's.
+   *
+   * Since: 1.0
+   */
   props[PROP_ENV] = g_param_spec_boxed ("env", NULL, NULL, G_TYPE_STRV, plain);
+  /**
+   * PrismCommand:stdin-bytes:
+   *
+   * What it reads from standard input.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDIN_BYTES] = g_param_spec_boxed ("stdin-bytes", NULL, NULL, G_TYPE_BYTES, plain);
+  /**
+   * PrismCommand:stdin-stream:
+   *
+   * Where its standard input is read from.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDIN_STREAM] = g_param_spec_object ("stdin-stream", NULL, NULL, G_TYPE_INPUT_STREAM, plain);
   /* Every gint64 is kept; prism_command_check() refuses what is out of range. */
+  /**
+   * PrismCommand:timeout-ms:
+   *
+   * How long it may run, ms; 0 = as long as its sandbox.
+   *
+   * Since: 1.0
+   */
   props[PROP_TIMEOUT_MS] = g_param_spec_int64 ("timeout-ms", NULL, NULL, G_MININT64, G_MAXINT64, 0, plain);
+  /**
+   * PrismCommand:max-output-bytes:
+   *
+   * How much of each stream is kept.
+   *
+   * Since: 1.0
+   */
   props[PROP_MAX_OUTPUT_BYTES] =
       g_param_spec_int64 ("max-output-bytes", NULL, NULL, G_MININT64, G_MAXINT64, DEFAULT_MAX_OUTPUT, plain);
+  /**
+   * PrismCommand:capture:
+   *
+   * Whether its result holds its output.
+   *
+   * Since: 1.0
+   */
   props[PROP_CAPTURE] = g_param_spec_boolean ("capture", NULL, NULL, TRUE, plain);
+  /**
+   * PrismCommand:pty-columns:
+   *
+   * The width of its terminal; 0 = no terminal.
+   *
+   * Since: 1.0
+   */
   props[PROP_PTY_COLUMNS] = g_param_spec_uint ("pty-columns", NULL, NULL, 0, G_MAXUINT, 0, plain);
+  /**
+   * PrismCommand:pty-rows:
+   *
+   * The height of its terminal; 0 = no terminal.
+   *
+   * Since: 1.0
+   */
   props[PROP_PTY_ROWS] = g_param_spec_uint ("pty-rows", NULL, NULL, 0, G_MAXUINT, 0, plain);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
+
+/**
+ * PrismCommand:shell:
+ *
+ * A line for `/bin/sh -c` inside the sandbox, instead of argv.
+ *
+ * Since: 1.0
+ */
 
 static void
 prism_command_class_init (PrismCommandClass *klass)
@@ -227,6 +305,8 @@ prism_command_init (PrismCommand *self)
  * @argv: (array zero-terminated=1): the program and its arguments; one without
  *   a slash is looked for in the sandbox's PATH
  *
+ * Makes a command.
+ *
  * Returns: (transfer full): a command
  *
  * Since: 1.0
@@ -241,6 +321,8 @@ prism_command_new (const char *const *argv)
 /**
  * prism_command_new_shell:
  * @line: a line for `/bin/sh -c` inside the sandbox
+ *
+ * Makes a command.
  *
  * Returns: (transfer full): a command
  *
@@ -257,6 +339,8 @@ prism_command_new_shell (const char *line)
  * prism_command_get_argv:
  * @self: a command
  *
+ * Gets the program and its arguments.
+ *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): the program and its arguments
  *
  * Since: 1.0
@@ -271,6 +355,8 @@ prism_command_get_argv (PrismCommand *self)
 /**
  * prism_command_get_cwd:
  * @self: a command
+ *
+ * Gets the folder inside that it starts in; %NULL = the workspace.
  *
  * Returns: (transfer none) (nullable): the folder inside that it starts in; %NULL = the workspace
  *
@@ -288,6 +374,8 @@ prism_command_get_cwd (PrismCommand *self)
  * @self: a command that no sandbox has yet
  * @cwd: (nullable): an absolute folder inside; %NULL = the workspace
  *
+ * Sets what [method@Command.get_cwd] tells.
+ *
  * Since: 1.0
  */
 void
@@ -304,6 +392,8 @@ prism_command_set_cwd (PrismCommand *self, const char *cwd)
 /**
  * prism_command_get_env:
  * @self: a command
+ *
+ * Gets its `NAME=VALUE`s, on top of the sandbox's.
  *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): its `NAME=VALUE`s,
  *   on top of the sandbox's
@@ -323,6 +413,8 @@ prism_command_get_env (PrismCommand *self)
  * @name: a variable's name
  * @value: its value
  *
+ * Sets one variable of its environment.
+ *
  * Since: 1.0
  */
 void
@@ -339,6 +431,8 @@ prism_command_set_variable (PrismCommand *self, const char *name, const char *va
  * prism_command_get_stdin_bytes:
  * @self: a command
  *
+ * Tells what it reads from standard input.
+ *
  * Returns: (transfer none) (nullable): what it reads from standard input
  *
  * Since: 1.0
@@ -354,6 +448,8 @@ prism_command_get_stdin_bytes (PrismCommand *self)
  * prism_command_set_stdin_bytes:
  * @self: a command that no sandbox has yet
  * @bytes: (nullable): what it reads from standard input
+ *
+ * Sets what [method@Command.get_stdin_bytes] tells.
  *
  * Since: 1.0
  */
@@ -374,6 +470,8 @@ prism_command_set_stdin_bytes (PrismCommand *self, GBytes *bytes)
  * prism_command_get_stdin_stream:
  * @self: a command
  *
+ * Tells where its standard input is read from.
+ *
  * Returns: (transfer none) (nullable): where its standard input is read from
  *
  * Since: 1.0
@@ -389,6 +487,8 @@ prism_command_get_stdin_stream (PrismCommand *self)
  * prism_command_set_stdin_stream:
  * @self: a command that no sandbox has yet
  * @stream: (nullable): where its standard input is read from
+ *
+ * Sets what [method@Command.get_stdin_stream] tells.
  *
  * Since: 1.0
  */
@@ -406,6 +506,8 @@ prism_command_set_stdin_stream (PrismCommand *self, GInputStream *stream)
  * prism_command_get_timeout_ms:
  * @self: a command
  *
+ * Tells how long it may run, ms; 0 = as long as its sandbox.
+ *
  * Returns: how long it may run, ms; 0 = as long as its sandbox
  *
  * Since: 1.0
@@ -422,6 +524,8 @@ prism_command_get_timeout_ms (PrismCommand *self)
  * @self: a command that no sandbox has yet
  * @timeout_ms: how long it may run, ms; 0 = as long as its sandbox
  *
+ * Sets what [method@Command.get_timeout_ms] tells.
+ *
  * Since: 1.0
  */
 void
@@ -436,6 +540,8 @@ prism_command_set_timeout_ms (PrismCommand *self, gint64 timeout_ms)
 /**
  * prism_command_get_max_output_bytes:
  * @self: a command
+ *
+ * Tells how much of each stream is kept.
  *
  * Returns: how much of each stream is kept
  *
@@ -455,6 +561,8 @@ prism_command_get_max_output_bytes (PrismCommand *self)
  *   The sandbox's `max-output-bytes` limit ends a command that writes more than
  *   that in all.
  *
+ * Sets what [method@Command.get_max_output_bytes] tells.
+ *
  * Since: 1.0
  */
 void
@@ -469,6 +577,8 @@ prism_command_set_max_output_bytes (PrismCommand *self, gint64 bytes)
 /**
  * prism_command_get_capture:
  * @self: a command
+ *
+ * Tells whether its result holds its output.
  *
  * Returns: whether its result holds its output
  *
@@ -486,6 +596,8 @@ prism_command_get_capture (PrismCommand *self)
  * @self: a command that no sandbox has yet
  * @capture: whether its result holds its output; if not, `output` is the only way to it
  *
+ * Sets what [method@Command.get_capture] tells.
+ *
  * Since: 1.0
  */
 void
@@ -501,6 +613,8 @@ prism_command_set_capture (PrismCommand *self, gboolean capture)
  * prism_command_get_pty_columns:
  * @self: a command
  *
+ * Gets the width of its terminal; 0 = no terminal.
+ *
  * Returns: the width of its terminal; 0 = no terminal
  *
  * Since: 1.0
@@ -515,6 +629,8 @@ prism_command_get_pty_columns (PrismCommand *self)
 /**
  * prism_command_get_pty_rows:
  * @self: a command
+ *
+ * Gets the height of its terminal; 0 = no terminal.
  *
  * Returns: the height of its terminal; 0 = no terminal
  *

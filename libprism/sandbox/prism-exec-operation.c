@@ -39,6 +39,8 @@ prism_exec_operation_new (PrismCommand *command)
  * prism_exec_operation_get_command:
  * @self: an operation
  *
+ * Tells what is to run; it was checked and is frozen.
+ *
  * Returns: (transfer none): what is to run; it was checked and is frozen
  *
  * Since: 1.0
@@ -53,6 +55,8 @@ prism_exec_operation_get_command (PrismExecOperation *self)
 /**
  * prism_exec_operation_get_wants_output:
  * @self: an operation
+ *
+ * Tells whether anyone listens to the command's `output`.
  *
  * Returns: whether anyone listens to the command's `output`
  *
@@ -146,6 +150,8 @@ prism_exec_operation_output (PrismExecOperation *self, PrismStream stream, GByte
  * prism_exec_operation_complete:
  * @self: an operation that was not answered
  * @result: how the command ended; a command that did not start is an error
+ *
+ * Answers with how the command ended.
  *
  * Since: 1.0
  */

@@ -81,11 +81,54 @@ prism_file_entry_class_init (PrismFileEntryClass *klass)
   object_class->get_property = prism_file_entry_get_property;
   object_class->finalize = prism_file_entry_finalize;
 
+  /**
+   * PrismFileEntry:path:
+   *
+   * Its absolute path inside the sandbox.
+   *
+   * Since: 1.0
+   */
   props[PROP_PATH] = g_param_spec_string ("path", NULL, NULL, NULL, flags);
+  /**
+   * PrismFileEntry:file-type:
+   *
+   * What it is.
+   *
+   * Since: 1.0
+   */
   props[PROP_FILE_TYPE] = g_param_spec_enum ("file-type", NULL, NULL, G_TYPE_FILE_TYPE, G_FILE_TYPE_UNKNOWN, flags);
+  /**
+   * PrismFileEntry:size:
+   *
+   * Its content bytes.
+   *
+   * Since: 1.0
+   */
   props[PROP_SIZE] = g_param_spec_uint64 ("size", NULL, NULL, 0, G_MAXUINT64, 0, flags);
+  /**
+   * PrismFileEntry:mode:
+   *
+   * Its permission bits.
+   *
+   * Since: 1.0
+   */
   props[PROP_MODE] = g_param_spec_uint ("mode", NULL, NULL, 0, G_MAXUINT, 0, flags);
+  /**
+   * PrismFileEntry:mtime-us:
+   *
+   * Its last change, microseconds since the epoch.
+   *
+   * Since: 1.0
+   */
   props[PROP_MTIME_US] = g_param_spec_int64 ("mtime-us", NULL, NULL, G_MININT64, G_MAXINT64, 0, flags);
+  /**
+   * PrismFileEntry:unreadable:
+   *
+   * Whether it is a folder of a recursive listing that could not be read, so that what is in it is
+   * missing from that listing.
+   *
+   * Since: 1.0
+   */
   props[PROP_UNREADABLE] = g_param_spec_boolean ("unreadable", NULL, NULL, FALSE, flags);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
@@ -102,6 +145,8 @@ prism_file_entry_init (PrismFileEntry *self)
  * @size: content bytes
  * @mode: permission bits
  * @mtime_us: last change, microseconds since the epoch
+ *
+ * Makes an entry.
  *
  * Returns: (transfer full): an entry
  *
@@ -128,6 +173,8 @@ prism_file_entry_new (const char *path, GFileType type, guint64 size, guint mode
  * prism_file_entry_get_path:
  * @self: an entry
  *
+ * Gets its absolute path inside the sandbox.
+ *
  * Returns: (type filename) (transfer none): its absolute path inside the sandbox
  *
  * Since: 1.0
@@ -142,6 +189,8 @@ prism_file_entry_get_path (PrismFileEntry *self)
 /**
  * prism_file_entry_get_file_type:
  * @self: an entry
+ *
+ * Tells what it is.
  *
  * Returns: what it is
  *
@@ -158,6 +207,8 @@ prism_file_entry_get_file_type (PrismFileEntry *self)
  * prism_file_entry_get_size:
  * @self: an entry
  *
+ * Gets its content bytes.
+ *
  * Returns: its content bytes
  *
  * Since: 1.0
@@ -172,6 +223,8 @@ prism_file_entry_get_size (PrismFileEntry *self)
 /**
  * prism_file_entry_get_mode:
  * @self: an entry
+ *
+ * Gets its permission bits.
  *
  * Returns: its permission bits
  *
@@ -188,6 +241,8 @@ prism_file_entry_get_mode (PrismFileEntry *self)
  * prism_file_entry_get_mtime_us:
  * @self: an entry
  *
+ * Gets its last change, microseconds since the epoch.
+ *
  * Returns: its last change, microseconds since the epoch
  *
  * Since: 1.0
@@ -202,6 +257,9 @@ prism_file_entry_get_mtime_us (PrismFileEntry *self)
 /**
  * prism_file_entry_get_unreadable:
  * @self: an entry
+ *
+ * Tells whether it is a folder of a recursive listing that could not be read, so that what is in
+ * it is missing from that listing.
  *
  * Returns: whether it is a folder of a recursive listing that could not be read, so
  *   that what is in it is missing from that listing

@@ -53,6 +53,8 @@ prism_file_operation_new (const PrismFileRequest *request)
  * prism_file_operation_get_path:
  * @self: an operation
  *
+ * Gets a path inside.
+ *
  * Returns: (transfer none) (type filename): a path inside
  *
  * Since: 1.0
@@ -67,6 +69,8 @@ prism_file_operation_get_path (PrismFileOperation *self)
 /**
  * prism_file_operation_get_destination:
  * @self: an operation
+ *
+ * Gets `rename_file`: where it goes.
  *
  * Returns: (transfer none) (nullable) (type filename): `rename_file`: where it goes
  *
@@ -83,6 +87,8 @@ prism_file_operation_get_destination (PrismFileOperation *self)
  * prism_file_operation_get_bytes:
  * @self: an operation
  *
+ * Gets `write_file`: the new content.
+ *
  * Returns: (transfer none) (nullable): `write_file`: the new content
  *
  * Since: 1.0
@@ -97,6 +103,8 @@ prism_file_operation_get_bytes (PrismFileOperation *self)
 /**
  * prism_file_operation_get_query:
  * @self: an operation
+ *
+ * Gets `search`: the literal text.
  *
  * Returns: (transfer none) (nullable): `search`: the literal text
  *
@@ -113,6 +121,8 @@ prism_file_operation_get_query (PrismFileOperation *self)
  * prism_file_operation_get_offset:
  * @self: an operation
  *
+ * Gets `read_file`: the first byte.
+ *
  * Returns: `read_file`: the first byte
  *
  * Since: 1.0
@@ -127,6 +137,8 @@ prism_file_operation_get_offset (PrismFileOperation *self)
 /**
  * prism_file_operation_get_length:
  * @self: an operation
+ *
+ * Gets `read_file`: how many bytes, -1 = to the end; `search`: most matches.
  *
  * Returns: `read_file`: how many bytes, -1 = to the end; `search`: most matches
  *
@@ -143,6 +155,8 @@ prism_file_operation_get_length (PrismFileOperation *self)
  * prism_file_operation_get_mode:
  * @self: an operation
  *
+ * Gets `write_file`, `make_directory`: permission bits; 0 = the usual.
+ *
  * Returns: `write_file`, `make_directory`: permission bits; 0 = the usual
  *
  * Since: 1.0
@@ -157,6 +171,8 @@ prism_file_operation_get_mode (PrismFileOperation *self)
 /**
  * prism_file_operation_get_flags:
  * @self: an operation
+ *
+ * Tells how.
  *
  * Returns: how
  *

@@ -157,6 +157,254 @@ limit_pspec (const PrismLimitRow *row)
   return pspec;
 }
 
+/**
+ * PrismLimits:cleanup-deadline-ms:
+ *
+ * Time to clean up, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:concurrent-connections:
+ *
+ * Connections at once.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:connection-idle-ms:
+ *
+ * Time without a byte either way, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:cpu-millis:
+ *
+ * CPUs, in thousandths; as `cpus` with a decimal point.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:download-bytes:
+ *
+ * Size of the downloads folder, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:idle-timeout-ms:
+ *
+ * Time without any command or process, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-commands:
+ *
+ * Commands in the sandbox's life.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-concurrent-execs:
+ *
+ * Commands at once.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-env-bytes:
+ *
+ * Their names and values, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-env-names:
+ *
+ * Environment variables.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-export-bytes:
+ *
+ * Bytes of a tree that goes in or out.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-export-entries:
+ *
+ * Entries of a tree that goes in or out.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-fds:
+ *
+ * Open files of one process.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-file-bytes:
+ *
+ * Most that one file operation carries, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-output-bytes:
+ *
+ * Output of one command, both streams, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-pids:
+ *
+ * Processes and threads at once.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-processes:
+ *
+ * Started processes at once.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-retained-artifacts:
+ *
+ * Exports of one sandbox.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:max-timeout-ms:
+ *
+ * Most that one command may ask as its timeout, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:memory-bytes:
+ *
+ * Memory, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:redirect-hops:
+ *
+ * Requests that one request may become.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:request-bytes:
+ *
+ * Bytes out, of one request or tunnel.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:request-head-ms:
+ *
+ * Time until a request's head is there, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:response-bytes:
+ *
+ * Bytes back, of one request or tunnel.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:rules-per-policy:
+ *
+ * Rules of a policy.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:startup-timeout-ms:
+ *
+ * Time to become ready, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:stop-grace-ms:
+ *
+ * Time between SIGTERM and SIGKILL, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:tmp-bytes:
+ *
+ * Size of /tmp, bytes.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:transfer-time-ms:
+ *
+ * Time of one request or tunnel, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:wall-time-ms:
+ *
+ * Life of the sandbox, ms.
+ *
+ * Since: 1.0
+ */
+
+/**
+ * PrismLimits:workspace-bytes:
+ *
+ * Size of a disposable workspace, bytes.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_limits_class_init (PrismLimitsClass *klass)
 {
@@ -166,6 +414,13 @@ prism_limits_class_init (PrismLimitsClass *klass)
   object_class->get_property = prism_limits_get_property;
   object_class->constructed = prism_limits_constructed;
 
+  /**
+   * PrismLimits:profile:
+   *
+   * Which defaults and bounds hold.
+   *
+   * Since: 1.0
+   */
   props[PROP_PROFILE] =
       g_param_spec_enum ("profile", NULL, NULL, PRISM_TYPE_LIMITS_PROFILE, PRISM_LIMITS_PROFILE_STANDARD,
                          G_PARAM_READWRITE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS);
@@ -183,6 +438,8 @@ prism_limits_init (PrismLimits *self)
  * prism_limits_new:
  * @profile: which defaults and bounds hold
  *
+ * Makes limits at their defaults.
+ *
  * Returns: (transfer full): limits at their defaults
  *
  * Since: 1.0
@@ -196,6 +453,9 @@ prism_limits_new (PrismLimitsProfile profile)
 /**
  * prism_limits_copy:
  * @self: limits
+ *
+ * Gets limits of the same profile, values and marks of what was set; they can change, though @self
+ * may be in use.
  *
  * Returns: (transfer full): limits of the same profile, values and marks of what was
  *   set; they can change, though @self may be in use
@@ -218,6 +478,8 @@ prism_limits_copy (PrismLimits *self)
 /**
  * prism_limits_get_profile:
  * @self: limits
+ *
+ * Tells which defaults and bounds hold.
  *
  * Returns: which defaults and bounds hold
  *
@@ -386,6 +648,8 @@ prism_limits_set_string (PrismLimits *self, const char *name, const char *value,
  * @self: limits
  * @name: a limit's name; one that does not exist is a programmer's mistake
  *
+ * Gets its value; 0 means off, where 0 is in its bounds.
+ *
  * Returns: its value; 0 means off, where 0 is in its bounds
  *
  * Since: 1.0
@@ -431,6 +695,8 @@ prism_limits_is_set (PrismLimits *self, const char *name)
  * prism_limits_list_names:
  * @self: limits
  *
+ * Gets the names of all limits.
+ *
  * Returns: (transfer full) (array zero-terminated=1): the names of all limits
  *
  * Since: 1.0
@@ -452,6 +718,8 @@ prism_limits_list_names (PrismLimits *self)
  * prism_limits_check:
  * @self: limits
  * @error: return location for a [error@LimitError]
+ *
+ * Gets %FALSE if any limit is out of range: one error names each and its bounds.
  *
  * Returns: %FALSE if any limit is out of range: one error names each and its bounds
  *

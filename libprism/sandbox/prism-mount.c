@@ -103,8 +103,30 @@ prism_mount_class_init (PrismMountClass *klass)
   object_class->constructed = prism_mount_constructed;
   object_class->finalize = prism_mount_finalize;
 
+  /**
+   * PrismMount:source:
+   *
+   * The host's path.
+   *
+   * Since: 1.0
+   */
   props[PROP_SOURCE] = g_param_spec_object ("source", NULL, NULL, G_TYPE_FILE, flags);
+  /**
+   * PrismMount:destination:
+   *
+   * The path inside; %NULL only when the source is no local path, which [method@SandboxSpec.check]
+   * refuses.
+   *
+   * Since: 1.0
+   */
   props[PROP_DESTINATION] = g_param_spec_string ("destination", NULL, NULL, NULL, flags);
+  /**
+   * PrismMount:writable:
+   *
+   * Whether the sandbox may write there.
+   *
+   * Since: 1.0
+   */
   props[PROP_WRITABLE] = g_param_spec_boolean ("writable", NULL, NULL, FALSE, flags);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
@@ -119,6 +141,8 @@ prism_mount_init (PrismMount *self)
  * @source: a path of the host's
  * @destination: (nullable): an absolute path inside; %NULL = the same as on the host
  * @writable: whether the sandbox may write there
+ *
+ * Makes a mount.
  *
  * Returns: (transfer full): a mount
  *
@@ -136,6 +160,8 @@ prism_mount_new (GFile *source, const char *destination, gboolean writable)
  * prism_mount_get_source:
  * @self: a mount
  *
+ * Gets the host's path.
+ *
  * Returns: (transfer none): the host's path
  *
  * Since: 1.0
@@ -150,6 +176,9 @@ prism_mount_get_source (PrismMount *self)
 /**
  * prism_mount_get_destination:
  * @self: a mount
+ *
+ * Gets the path inside; %NULL only when the source is no local path, which
+ * [method@SandboxSpec.check] refuses.
  *
  * Returns: (transfer none) (nullable): the path inside; %NULL only when the
  *   source is no local path, which [method@SandboxSpec.check] refuses
@@ -166,6 +195,8 @@ prism_mount_get_destination (PrismMount *self)
 /**
  * prism_mount_get_writable:
  * @self: a mount
+ *
+ * Tells whether the sandbox may write there.
  *
  * Returns: whether the sandbox may write there
  *

@@ -43,6 +43,8 @@ prism_process_operation_new (PrismCommand *command, const char *reference)
  * prism_process_operation_get_command:
  * @self: an operation
  *
+ * Gets `start_process`: what is to run.
+ *
  * Returns: (transfer none) (nullable): `start_process`: what is to run
  *
  * Since: 1.0
@@ -57,6 +59,8 @@ prism_process_operation_get_command (PrismProcessOperation *self)
 /**
  * prism_process_operation_get_reference:
  * @self: an operation
+ *
+ * Gets `attach_process`: which one.
  *
  * Returns: (transfer none) (nullable): `attach_process`: which one
  *
@@ -73,6 +77,8 @@ prism_process_operation_get_reference (PrismProcessOperation *self)
  * prism_process_operation_complete:
  * @self: an operation that was not answered
  * @process: a process that was started; if nobody waits for it any more, it is killed
+ *
+ * Answers with the process.
  *
  * Since: 1.0
  */
@@ -116,6 +122,8 @@ prism_wait_operation_new (void)
  * prism_wait_operation_complete:
  * @self: an operation that was not answered
  * @result: how the process ended
+ *
+ * Answers with how the process ended.
  *
  * Since: 1.0
  */
@@ -169,6 +177,8 @@ prism_control_operation_new (const PrismControlRequest *request)
  * prism_control_operation_get_signal:
  * @self: an operation
  *
+ * Gets a process's `send_signal`: which.
+ *
  * Returns: a process's `send_signal`: which
  *
  * Since: 1.0
@@ -183,6 +193,8 @@ prism_control_operation_get_signal (PrismControlOperation *self)
 /**
  * prism_control_operation_get_grace_ms:
  * @self: an operation
+ *
+ * Gets `stop`: time between SIGTERM and SIGKILL, ms; -1 = the sandbox's `stop-grace-ms`.
  *
  * Returns: `stop`: time between SIGTERM and SIGKILL, ms; -1 = the sandbox's `stop-grace-ms`
  *
@@ -199,6 +211,8 @@ prism_control_operation_get_grace_ms (PrismControlOperation *self)
  * prism_control_operation_get_columns:
  * @self: an operation
  *
+ * Gets a process's `resize`: the terminal's width.
+ *
  * Returns: a process's `resize`: the terminal's width
  *
  * Since: 1.0
@@ -213,6 +227,8 @@ prism_control_operation_get_columns (PrismControlOperation *self)
 /**
  * prism_control_operation_get_rows:
  * @self: an operation
+ *
+ * Gets a process's `resize`: the terminal's height.
  *
  * Returns: a process's `resize`: the terminal's height
  *
@@ -229,6 +245,8 @@ prism_control_operation_get_rows (PrismControlOperation *self)
  * prism_control_operation_get_policy:
  * @self: an operation
  *
+ * Gets `set_network_policy`: what may be reached from now on.
+ *
  * Returns: (transfer none) (nullable): `set_network_policy`: what may be reached from now on
  *
  * Since: 1.0
@@ -243,6 +261,8 @@ prism_control_operation_get_policy (PrismControlOperation *self)
 /**
  * prism_control_operation_complete:
  * @self: an operation that was not answered
+ *
+ * Answers that it was done.
  *
  * Since: 1.0
  */

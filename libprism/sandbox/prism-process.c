@@ -64,6 +64,8 @@ prism_process_default_init (PrismProcessInterface *iface)
  * prism_process_dup_reference:
  * @self: a process
  *
+ * Tells what [method@Sandbox.attach_process] takes.
+ *
  * Returns: (transfer full) (nullable): what [method@Sandbox.attach_process] takes
  *
  * Since: 1.0
@@ -95,6 +97,8 @@ borrow_stream (PrismProcess *self, const char *name)
  * prism_process_get_stdin_stream:
  * @self: a process
  *
+ * Gets its standard input.
+ *
  * Returns: (transfer none) (nullable): its standard input
  *
  * Since: 1.0
@@ -110,6 +114,8 @@ prism_process_get_stdin_stream (PrismProcess *self)
  * prism_process_get_stdout_stream:
  * @self: a process
  *
+ * Gets its standard output.
+ *
  * Returns: (transfer none) (nullable): its standard output
  *
  * Since: 1.0
@@ -124,6 +130,8 @@ prism_process_get_stdout_stream (PrismProcess *self)
 /**
  * prism_process_get_stderr_stream:
  * @self: a process
+ *
+ * Gets its standard error; none with a terminal.
  *
  * Returns: (transfer none) (nullable): its standard error; none with a terminal
  *
@@ -213,6 +221,8 @@ prism_process_send_signal_async (
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was sent.
+ *
  * Returns: whether it was sent
  *
  * Since: 1.0
@@ -278,6 +288,8 @@ prism_process_kill_async (PrismProcess *self,
  * @self: a process
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it was done.
  *
  * Returns: whether it was done
  *
@@ -368,6 +380,8 @@ prism_process_resize_async (PrismProcess *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was done.
+ *
  * Returns: whether it was done
  *
  * Since: 1.0
@@ -434,6 +448,8 @@ prism_process_release_async (PrismProcess *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was done.
+ *
  * Returns: whether it was done
  *
  * Since: 1.0
@@ -498,6 +514,8 @@ prism_process_wait_async (PrismProcess *self,
  * @self: a process
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells how it ended.
  *
  * Returns: (transfer full): how it ended
  *

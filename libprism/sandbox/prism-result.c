@@ -193,6 +193,21 @@ prism_result_finalize (GObject *object)
   G_OBJECT_CLASS (prism_result_parent_class)->finalize (object);
 }
 
+/**
+ * PrismResult:stdout-bytes:
+ *
+ * What was kept of its standard output.
+ *
+ * Since: 1.0
+ */
+/**
+ * PrismResult:stderr-bytes:
+ *
+ * What was kept of its standard error.
+ *
+ * Since: 1.0
+ */
+
 static void
 prism_result_class_init (PrismResultClass *klass)
 {
@@ -205,20 +220,113 @@ prism_result_class_init (PrismResultClass *klass)
   object_class->constructed = prism_result_constructed;
   object_class->finalize = prism_result_finalize;
 
+  /**
+   * PrismResult:outcome:
+   *
+   * How the command ended.
+   *
+   * Since: 1.0
+   */
   props[PROP_OUTCOME] = g_param_spec_enum ("outcome", NULL, NULL, PRISM_TYPE_OUTCOME, PRISM_OUTCOME_LOST, fixed);
+  /**
+   * PrismResult:exit-code:
+   *
+   * 0 to 255; -1 unless it exited.
+   *
+   * Since: 1.0
+   */
   props[PROP_EXIT_CODE] = g_param_spec_int ("exit-code", NULL, NULL, -1, 255, -1, fixed);
+  /**
+   * PrismResult:term-signal:
+   *
+   * The signal that ended it; 0 if it exited, or if that is not known.
+   *
+   * Since: 1.0
+   */
   props[PROP_TERM_SIGNAL] = g_param_spec_int ("term-signal", NULL, NULL, 0, 255, 0, fixed);
+  /**
+   * PrismResult:timed-out:
+   *
+   * Whether its timeout ended it.
+   *
+   * Since: 1.0
+   */
   props[PROP_TIMED_OUT] = g_param_spec_boolean ("timed-out", NULL, NULL, FALSE, derived);
+  /**
+   * PrismResult:cancelled:
+   *
+   * Whether its caller's cancellable ended it.
+   *
+   * Since: 1.0
+   */
   props[PROP_CANCELLED] = g_param_spec_boolean ("cancelled", NULL, NULL, FALSE, derived);
   props[PROP_STDOUT_BYTES] = g_param_spec_boxed ("stdout-bytes", NULL, NULL, G_TYPE_BYTES, fixed);
   props[PROP_STDERR_BYTES] = g_param_spec_boxed ("stderr-bytes", NULL, NULL, G_TYPE_BYTES, fixed);
+  /**
+   * PrismResult:stdout-truncated:
+   *
+   * Whether it wrote more to standard output than was kept.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDOUT_TRUNCATED] = g_param_spec_boolean ("stdout-truncated", NULL, NULL, FALSE, fixed);
+  /**
+   * PrismResult:stderr-truncated:
+   *
+   * Whether it wrote more to standard error than was kept.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDERR_TRUNCATED] = g_param_spec_boolean ("stderr-truncated", NULL, NULL, FALSE, fixed);
+  /**
+   * PrismResult:stdout-total:
+   *
+   * Bytes that were read from its standard output, kept or not.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDOUT_TOTAL] = g_param_spec_uint64 ("stdout-total", NULL, NULL, 0, G_MAXUINT64, 0, fixed);
+  /**
+   * PrismResult:stderr-total:
+   *
+   * Bytes that were read from its standard error, kept or not.
+   *
+   * Since: 1.0
+   */
   props[PROP_STDERR_TOTAL] = g_param_spec_uint64 ("stderr-total", NULL, NULL, 0, G_MAXUINT64, 0, fixed);
+  /**
+   * PrismResult:duration-us:
+   *
+   * From its start to its end, microseconds.
+   *
+   * Since: 1.0
+   */
   props[PROP_DURATION_US] = g_param_spec_int64 ("duration-us", NULL, NULL, 0, G_MAXINT64, 0, fixed);
+  /**
+   * PrismResult:effective-timeout-ms:
+   *
+   * The time it had: its timeout or what was left of the sandbox's wall time, whichever was less; 0 =
+   * no bound.
+   *
+   * Since: 1.0
+   */
   props[PROP_EFFECTIVE_TIMEOUT_MS] = g_param_spec_int64 ("effective-timeout-ms", NULL, NULL, 0, G_MAXINT64, 0, fixed);
+  /**
+   * PrismResult:limit:
+   *
+   * The name of the limit that ended it.
+   *
+   * Since: 1.0
+   */
   props[PROP_LIMIT] = g_param_spec_string ("limit", NULL, NULL, NULL, fixed);
+  /**
+   * PrismResult:reason:
+   *
+   * A sentence without its full stop; %NULL where the outcome says it all, and never %NULL for one
+   * that is lost.
+   *
+   * Since: 1.0
+   */
   props[PROP_REASON] = g_param_spec_string ("reason", NULL, NULL, NULL, fixed);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
@@ -233,6 +341,8 @@ prism_result_init (PrismResult *self)
 /**
  * prism_result_get_outcome:
  * @self: a result
+ *
+ * Tells how the command ended.
  *
  * Returns: how the command ended
  *
@@ -249,6 +359,8 @@ prism_result_get_outcome (PrismResult *self)
  * prism_result_get_exit_code:
  * @self: a result
  *
+ * Gets 0 to 255; -1 unless it exited.
+ *
  * Returns: 0 to 255; -1 unless it exited
  *
  * Since: 1.0
@@ -263,6 +375,8 @@ prism_result_get_exit_code (PrismResult *self)
 /**
  * prism_result_get_term_signal:
  * @self: a result
+ *
+ * Gets the signal that ended it; 0 if it exited, or if that is not known.
  *
  * Returns: the signal that ended it; 0 if it exited, or if that is not known
  *
@@ -279,6 +393,8 @@ prism_result_get_term_signal (PrismResult *self)
  * prism_result_get_timed_out:
  * @self: a result
  *
+ * Tells whether its timeout ended it.
+ *
  * Returns: whether its timeout ended it
  *
  * Since: 1.0
@@ -293,6 +409,8 @@ prism_result_get_timed_out (PrismResult *self)
 /**
  * prism_result_get_cancelled:
  * @self: a result
+ *
+ * Tells whether its caller's cancellable ended it.
  *
  * Returns: whether its caller's cancellable ended it
  *
@@ -309,6 +427,8 @@ prism_result_get_cancelled (PrismResult *self)
  * prism_result_get_stdout:
  * @self: a result
  *
+ * Tells what was kept of its standard output; a pty's output too.
+ *
  * Returns: (transfer none): what was kept of its standard output; a pty's output too
  *
  * Since: 1.0
@@ -323,6 +443,8 @@ prism_result_get_stdout (PrismResult *self)
 /**
  * prism_result_get_stderr:
  * @self: a result
+ *
+ * Tells what was kept of its standard error.
  *
  * Returns: (transfer none): what was kept of its standard error
  *
@@ -348,6 +470,8 @@ make_text (GBytes *bytes)
  * prism_result_dup_stdout_text:
  * @self: a result
  *
+ * Gets its standard output as valid UTF-8; what was not is replaced by U+FFFD.
+ *
  * Returns: (transfer full): its standard output as valid UTF-8; what was not is
  *   replaced by U+FFFD
  *
@@ -363,6 +487,8 @@ prism_result_dup_stdout_text (PrismResult *self)
 /**
  * prism_result_dup_stderr_text:
  * @self: a result
+ *
+ * Gets its standard error as valid UTF-8; what was not is replaced by U+FFFD.
  *
  * Returns: (transfer full): its standard error as valid UTF-8; what was not is
  *   replaced by U+FFFD
@@ -380,6 +506,8 @@ prism_result_dup_stderr_text (PrismResult *self)
  * prism_result_get_stdout_truncated:
  * @self: a result
  *
+ * Tells whether it wrote more to standard output than was kept.
+ *
  * Returns: whether it wrote more to standard output than was kept
  *
  * Since: 1.0
@@ -394,6 +522,8 @@ prism_result_get_stdout_truncated (PrismResult *self)
 /**
  * prism_result_get_stderr_truncated:
  * @self: a result
+ *
+ * Tells whether it wrote more to standard error than was kept.
  *
  * Returns: whether it wrote more to standard error than was kept
  *
@@ -410,6 +540,8 @@ prism_result_get_stderr_truncated (PrismResult *self)
  * prism_result_get_stdout_total:
  * @self: a result
  *
+ * Gets bytes that were read from its standard output, kept or not.
+ *
  * Returns: bytes that were read from its standard output, kept or not
  *
  * Since: 1.0
@@ -424,6 +556,8 @@ prism_result_get_stdout_total (PrismResult *self)
 /**
  * prism_result_get_stderr_total:
  * @self: a result
+ *
+ * Gets bytes that were read from its standard error, kept or not.
  *
  * Returns: bytes that were read from its standard error, kept or not
  *
@@ -440,6 +574,8 @@ prism_result_get_stderr_total (PrismResult *self)
  * prism_result_get_duration_us:
  * @self: a result
  *
+ * Gets from its start to its end, microseconds.
+ *
  * Returns: from its start to its end, microseconds
  *
  * Since: 1.0
@@ -454,6 +590,9 @@ prism_result_get_duration_us (PrismResult *self)
 /**
  * prism_result_get_effective_timeout_ms:
  * @self: a result
+ *
+ * Gets the time it had: its timeout or what was left of the sandbox's wall time, whichever was
+ * less; 0 = no bound.
  *
  * Returns: the time it had: its timeout or what was left of the sandbox's wall
  *   time, whichever was less; 0 = no bound
@@ -470,6 +609,8 @@ prism_result_get_effective_timeout_ms (PrismResult *self)
 /**
  * prism_result_get_limit:
  * @self: a result
+ *
+ * Gets the name of the limit that ended it.
  *
  * Returns: (transfer none) (nullable): the name of the limit that ended it
  *

@@ -85,6 +85,8 @@ prism_sandbox_remove_file_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was removed.
+ *
  * Returns: whether it was removed
  *
  * Since: 1.0
@@ -185,6 +187,8 @@ prism_sandbox_rename_file_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was renamed.
+ *
  * Returns: whether it was renamed
  *
  * Since: 1.0
@@ -277,6 +281,8 @@ prism_sandbox_make_directory_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it is there.
  *
  * Returns: whether it is there
  *
@@ -388,6 +394,8 @@ prism_sandbox_search_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Gets lines of PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF.
  *
  * Returns: (transfer full): lines of PATH NUL LINE-NUMBER NUL COLUMN NUL TEXT LF
  *

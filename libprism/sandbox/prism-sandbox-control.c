@@ -64,6 +64,8 @@ prism_sandbox_pause_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was done.
+ *
  * Returns: whether it was done
  *
  * Since: 1.0
@@ -129,6 +131,8 @@ prism_sandbox_resume_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it was done.
  *
  * Returns: whether it was done
  *
@@ -214,6 +218,8 @@ prism_sandbox_stop_async (
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was done.
+ *
  * Returns: whether it was done
  *
  * Since: 1.0
@@ -280,6 +286,8 @@ prism_sandbox_kill_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether it was done.
  *
  * Returns: whether it was done
  *
@@ -349,6 +357,8 @@ prism_sandbox_close_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells whether nothing is left.
  *
  * Returns: whether nothing is left
  *

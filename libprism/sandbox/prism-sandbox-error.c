@@ -55,6 +55,33 @@ static const PrismErrorCodeName process_names[] = {
     return (GQuark)quark;                                                                                              \
   }
 
+/**
+ * prism_sandbox_error_quark:
+ *
+ * The domain of [error@SandboxError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
+/**
+ * prism_process_error_quark:
+ *
+ * The domain of [error@ProcessError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
+/**
+ * prism_tree_error_quark:
+ *
+ * The domain of [error@TreeError].
+ *
+ * Returns: a quark
+ *
+ * Since: 1.0
+ */
 DEFINE_DOMAIN (sandbox)
 DEFINE_DOMAIN (tree)
 DEFINE_DOMAIN (process)

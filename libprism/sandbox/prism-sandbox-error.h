@@ -27,6 +27,8 @@ GQuark prism_sandbox_error_quark (void);
  * @PRISM_SANDBOX_ERROR_NOT_EXECUTABLE: found, but cannot be started
  * @PRISM_SANDBOX_ERROR_DENIED: a policy or a permission inside the sandbox said no
  *
+ * What can go wrong with a sandbox, and with what runs in one.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -60,6 +62,8 @@ GQuark prism_tree_error_quark (void);
  * @PRISM_TREE_ERROR_LIMIT: more entries or bytes than the limits allow
  * @PRISM_TREE_ERROR_CHANGED: an entry changed while it was read
  *
+ * What can be wrong with a tree that goes in or out.
+ *
  * Since: 1.0
  */
 typedef enum
@@ -86,6 +90,8 @@ GQuark prism_process_error_quark (void);
  * @PRISM_PROCESS_ERROR_PTY_UNSUPPORTED: no pseudo-terminal can be had
  * @PRISM_PROCESS_ERROR_PTY_BACKEND: the pseudo-terminal broke
  * @PRISM_PROCESS_ERROR_PTY_LIMIT: columns or rows out of range
+ *
+ * What can go wrong with a process.
  *
  * Since: 1.0
  */

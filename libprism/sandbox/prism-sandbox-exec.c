@@ -101,6 +101,8 @@ prism_sandbox_exec_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells how it ended.
+ *
  * Returns: (transfer full): how it ended
  *
  * Since: 1.0
@@ -185,6 +187,8 @@ prism_sandbox_start_process_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets the process.
+ *
  * Returns: (transfer full): the process
  *
  * Since: 1.0
@@ -262,6 +266,8 @@ prism_sandbox_attach_process_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Gets the process.
  *
  * Returns: (transfer full): the process
  *

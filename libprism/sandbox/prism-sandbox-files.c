@@ -161,6 +161,8 @@ prism_sandbox_read_file_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets its bytes.
+ *
  * Returns: (transfer full): its bytes
  *
  * Since: 1.0
@@ -265,6 +267,8 @@ prism_sandbox_write_file_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether it was written.
+ *
  * Returns: whether it was written
  *
  * Since: 1.0
@@ -353,6 +357,8 @@ prism_sandbox_list_files_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Gets a list of [class@FileEntry].
+ *
  * Returns: (transfer full): a list of [class@FileEntry]
  *
  * Since: 1.0
@@ -431,6 +437,8 @@ prism_sandbox_stat_file_async (
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells what it is.
  *
  * Returns: (transfer full): what it is
  *

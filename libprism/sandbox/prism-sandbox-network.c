@@ -69,6 +69,8 @@ prism_sandbox_set_network_policy_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells whether the policy holds now.
+ *
  * Returns: whether the policy holds now
  *
  * Since: 1.0

@@ -13,6 +13,8 @@
  * prism_sandbox_spec_get_egress_policy:
  * @self: a specification
  *
+ * Gets with network=egress: what may be reached.
+ *
  * Returns: (transfer none) (nullable): with network=egress: what may be reached
  *
  * Since: 1.0
@@ -27,6 +29,9 @@ prism_sandbox_spec_get_egress_policy (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_get_credentials:
  * @self: a specification
+ *
+ * Gets with network=egress: a list of [class@Credential] that requests get on their way out, and
+ * that are nowhere inside.
  *
  * Returns: (transfer none): with network=egress: a list of [class@Credential] that
  *   requests get on their way out, and that are nowhere inside
@@ -45,6 +50,8 @@ prism_sandbox_spec_get_credentials (PrismSandboxSpec *self)
  * @self: a specification that no sandbox is made of yet
  * @credential: one more credential
  *
+ * Adds a credential.
+ *
  * Since: 1.0
  */
 void
@@ -61,6 +68,8 @@ prism_sandbox_spec_add_credential (PrismSandboxSpec *self, PrismCredential *cred
  * prism_sandbox_spec_get_egress_proxy:
  * @self: a specification
  *
+ * Gets whose listener the sandbox gets; %NULL for the process's own proxy.
+ *
  * Returns: (transfer none) (nullable): whose listener the sandbox gets; %NULL for
  *   the process's own proxy
  *
@@ -76,6 +85,8 @@ prism_sandbox_spec_get_egress_proxy (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_get_audit:
  * @self: a specification
+ *
+ * Tells where the proxy's decisions about the sandbox are written down.
  *
  * Returns: (transfer none) (nullable): where the proxy's decisions about the
  *   sandbox are written down

@@ -8,6 +8,8 @@
  * prism_sandbox_spec_get_workspace:
  * @self: a specification
  *
+ * Gets the host folder that is the workspace; %NULL = an empty one of the sandbox's own.
+ *
  * Returns: (transfer none) (nullable): the host folder that is the workspace;
  *   %NULL = an empty one of the sandbox's own
  *
@@ -24,6 +26,8 @@ prism_sandbox_spec_get_workspace (PrismSandboxSpec *self)
  * prism_sandbox_spec_get_workspace_mode:
  * @self: a specification
  *
+ * Tells what the sandbox may do with the workspace.
+ *
  * Returns: what the sandbox may do with the workspace
  *
  * Since: 1.0
@@ -39,6 +43,8 @@ prism_sandbox_spec_get_workspace_mode (PrismSandboxSpec *self)
  * prism_sandbox_spec_get_sandbox_path:
  * @self: a specification
  *
+ * Tells where the workspace is inside.
+ *
  * Returns: (transfer none): where the workspace is inside
  *
  * Since: 1.0
@@ -53,6 +59,8 @@ prism_sandbox_spec_get_sandbox_path (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_get_mounts:
  * @self: a specification
+ *
+ * Gets further host paths: a list of [class@Mount].
  *
  * Returns: (transfer none): further host paths: a list of [class@Mount]
  *
@@ -70,6 +78,8 @@ prism_sandbox_spec_get_mounts (PrismSandboxSpec *self)
  * @self: a specification that no sandbox is made of yet
  * @mount: one more host path
  *
+ * Adds a host path that is shown inside.
+ *
  * Since: 1.0
  */
 void
@@ -85,6 +95,8 @@ prism_sandbox_spec_add_mount (PrismSandboxSpec *self, PrismMount *mount)
 /**
  * prism_sandbox_spec_get_env:
  * @self: a specification
+ *
+ * Gets `NAME=VALUE`s for every command, on top of the sandbox's own small environment.
  *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): `NAME=VALUE`s
  *   for every command, on top of the sandbox's own small environment
@@ -104,6 +116,8 @@ prism_sandbox_spec_get_env (PrismSandboxSpec *self)
  * @name: a variable's name
  * @value: its value
  *
+ * Sets one variable of the environment of every command.
+ *
  * Since: 1.0
  */
 void
@@ -122,6 +136,8 @@ prism_sandbox_spec_set_variable (PrismSandboxSpec *self, const char *name, const
  * @name: a variable's name
  * @value: its value: in the environment of every command, and redacted
  *   everywhere else
+ *
+ * Adds a secret variable.
  *
  * Since: 1.0
  */
@@ -168,6 +184,8 @@ append (char **list, char *entry)
  * prism_sandbox_spec_get_hide:
  * @self: a specification
  *
+ * Gets host paths that are not there inside, though something shown contains them.
+ *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): host paths that
  *   are not there inside, though something shown contains them
  *
@@ -185,6 +203,8 @@ prism_sandbox_spec_get_hide (PrismSandboxSpec *self)
  * @self: a specification that no sandbox is made of yet
  * @path: an absolute host path
  *
+ * Adds a path that is not there inside.
+ *
  * Since: 1.0
  */
 void
@@ -200,6 +220,8 @@ prism_sandbox_spec_add_hide (PrismSandboxSpec *self, const char *path)
 /**
  * prism_sandbox_spec_get_protect:
  * @self: a specification
+ *
+ * Gets host paths that are there inside, but not writable.
  *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): host paths that
  *   are there inside, but not writable
@@ -218,6 +240,8 @@ prism_sandbox_spec_get_protect (PrismSandboxSpec *self)
  * @self: a specification that no sandbox is made of yet
  * @path: an absolute host path
  *
+ * Adds a path that is there inside, and not writable.
+ *
  * Since: 1.0
  */
 void
@@ -233,6 +257,8 @@ prism_sandbox_spec_add_protect (PrismSandboxSpec *self, const char *path)
 /**
  * prism_sandbox_spec_get_labels:
  * @self: a specification
+ *
+ * Gets `KEY=VALUE`s that the backend attaches to what it makes.
  *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): `KEY=VALUE`s
  *   that the backend attaches to what it makes
@@ -252,6 +278,8 @@ prism_sandbox_spec_get_labels (PrismSandboxSpec *self)
  * @key: without white space and `=`; names that start with `prism.` are reserved
  * @value: without line breaks
  *
+ * Adds a label.
+ *
  * Since: 1.0
  */
 void
@@ -268,6 +296,8 @@ prism_sandbox_spec_add_label (PrismSandboxSpec *self, const char *key, const cha
  * prism_sandbox_spec_get_allow_env:
  * @self: a specification
  *
+ * Gets names of variables that are refused otherwise: `LD_…`, `GCONV_PATH`, `BASH_ENV`, `ENV`.
+ *
  * Returns: (transfer none) (nullable) (array zero-terminated=1): names of
  *   variables that are refused otherwise: `LD_…`, `GCONV_PATH`, `BASH_ENV`, `ENV`
  *
@@ -283,6 +313,8 @@ prism_sandbox_spec_get_allow_env (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_get_limits:
  * @self: a specification
+ *
+ * Gets its limits; change them in place until a sandbox is made.
  *
  * Returns: (transfer none): its limits; change them in place until a sandbox is made
  *
@@ -302,6 +334,8 @@ prism_sandbox_spec_get_limits (PrismSandboxSpec *self)
  * prism_sandbox_spec_get_lifetime:
  * @self: a specification
  *
+ * Tells what ends the sandbox.
+ *
  * Returns: what ends the sandbox
  *
  * Since: 1.0
@@ -317,6 +351,8 @@ prism_sandbox_spec_get_lifetime (PrismSandboxSpec *self)
  * prism_sandbox_spec_get_network:
  * @self: a specification
  *
+ * Tells what the sandbox may reach.
+ *
  * Returns: what the sandbox may reach
  *
  * Since: 1.0
@@ -331,6 +367,8 @@ prism_sandbox_spec_get_network (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_get_require:
  * @self: a specification
+ *
+ * Gets the controls without which the sandbox is not to be made.
  *
  * Returns: the controls without which the sandbox is not to be made
  *

@@ -235,24 +235,144 @@ prism_sandbox_spec_class_init (PrismSandboxSpecClass *klass)
   object_class->get_property = prism_sandbox_spec_get_property;
   object_class->finalize = prism_sandbox_spec_finalize;
 
+  /**
+   * PrismSandboxSpec:workspace:
+   *
+   * The host folder that is the workspace; %NULL = an empty one of the sandbox's own.
+   *
+   * Since: 1.0
+   */
   props[PROP_WORKSPACE] = g_param_spec_object ("workspace", NULL, NULL, G_TYPE_FILE, flags);
+  /**
+   * PrismSandboxSpec:workspace-mode:
+   *
+   * What the sandbox may do with the workspace.
+   *
+   * Since: 1.0
+   */
   props[PROP_WORKSPACE_MODE] =
       g_param_spec_enum ("workspace-mode", NULL, NULL, PRISM_TYPE_WORKSPACE_MODE, PRISM_WORKSPACE_MODE_DIRECT, flags);
+  /**
+   * PrismSandboxSpec:sandbox-path:
+   *
+   * Where the workspace is inside.
+   *
+   * Since: 1.0
+   */
   props[PROP_SANDBOX_PATH] = g_param_spec_string ("sandbox-path", NULL, NULL, "/workspace", flags);
+  /**
+   * PrismSandboxSpec:mounts:
+   *
+   * Further host paths: a list of [class@Mount].
+   *
+   * Since: 1.0
+   */
   props[PROP_MOUNTS] = g_param_spec_object ("mounts", NULL, NULL, G_TYPE_LIST_MODEL, flags);
+  /**
+   * PrismSandboxSpec:env:
+   *
+   * `NAME=VALUE`s for every command, on top of the sandbox's own small environment.
+   *
+   * Since: 1.0
+   */
   props[PROP_ENV] = g_param_spec_boxed ("env", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * PrismSandboxSpec:hide:
+   *
+   * Host paths that are not there inside, though something shown contains them.
+   *
+   * Since: 1.0
+   */
   props[PROP_HIDE] = g_param_spec_boxed ("hide", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * PrismSandboxSpec:protect:
+   *
+   * Host paths that are there inside, but not writable.
+   *
+   * Since: 1.0
+   */
   props[PROP_PROTECT] = g_param_spec_boxed ("protect", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * PrismSandboxSpec:labels:
+   *
+   * `KEY=VALUE`s that the backend attaches to what it makes.
+   *
+   * Since: 1.0
+   */
   props[PROP_LABELS] = g_param_spec_boxed ("labels", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * PrismSandboxSpec:allow-env:
+   *
+   * Names of variables that are refused otherwise: `LD_…`, `GCONV_PATH`, `BASH_ENV`, `ENV`.
+   *
+   * Since: 1.0
+   */
   props[PROP_ALLOW_ENV] = g_param_spec_boxed ("allow-env", NULL, NULL, G_TYPE_STRV, flags);
+  /**
+   * PrismSandboxSpec:limits:
+   *
+   * Its limits; change them in place until a sandbox is made.
+   *
+   * Since: 1.0
+   */
   props[PROP_LIMITS] = g_param_spec_object ("limits", NULL, NULL, PRISM_TYPE_LIMITS, flags);
+  /**
+   * PrismSandboxSpec:lifetime:
+   *
+   * What ends the sandbox.
+   *
+   * Since: 1.0
+   */
   props[PROP_LIFETIME] = g_param_spec_enum ("lifetime", NULL, NULL, PRISM_TYPE_LIFETIME, PRISM_LIFETIME_HOST, flags);
+  /**
+   * PrismSandboxSpec:network:
+   *
+   * What the sandbox may reach.
+   *
+   * Since: 1.0
+   */
   props[PROP_NETWORK] =
       g_param_spec_enum ("network", NULL, NULL, PRISM_TYPE_NETWORK_MODE, PRISM_NETWORK_MODE_NONE, flags);
+  /**
+   * PrismSandboxSpec:egress-policy:
+   *
+   * With network=egress: what may be reached.
+   *
+   * Since: 1.0
+   */
   props[PROP_EGRESS_POLICY] = g_param_spec_object ("egress-policy", NULL, NULL, PRISM_TYPE_EGRESS_POLICY, flags);
+  /**
+   * PrismSandboxSpec:credentials:
+   *
+   * With network=egress: a list of [class@Credential] that requests get on their way out, and that are
+   * nowhere inside.
+   *
+   * Since: 1.0
+   */
   props[PROP_CREDENTIALS] = g_param_spec_object ("credentials", NULL, NULL, G_TYPE_LIST_MODEL, flags);
+  /**
+   * PrismSandboxSpec:egress-proxy:
+   *
+   * Whose listener the sandbox gets; %NULL for the process's own proxy.
+   *
+   * Since: 1.0
+   */
   props[PROP_EGRESS_PROXY] = g_param_spec_object ("egress-proxy", NULL, NULL, PRISM_TYPE_EGRESS_PROXY, flags);
+  /**
+   * PrismSandboxSpec:audit:
+   *
+   * Where the proxy's decisions about the sandbox are written down.
+   *
+   * Since: 1.0
+   */
   props[PROP_AUDIT] = g_param_spec_object ("audit", NULL, NULL, PRISM_TYPE_AUDIT_LOG, flags);
+  /**
+   * PrismSandboxSpec:require:
+   *
+   * The controls without which the sandbox is not to be made.
+   *
+   * Since: 1.0
+   */
   props[PROP_REQUIRE] = g_param_spec_flags ("require", NULL, NULL, PRISM_TYPE_CONTROLS, PRISM_CONTROLS_NONE, flags);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
@@ -269,6 +389,8 @@ prism_sandbox_spec_init (PrismSandboxSpec *self)
 /**
  * prism_sandbox_spec_new:
  * @workspace: (nullable): the host folder that is the workspace
+ *
+ * Makes a specification with everything else at its default.
  *
  * Returns: (transfer full): a specification with everything else at its default
  *

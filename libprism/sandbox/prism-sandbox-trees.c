@@ -91,6 +91,8 @@ prism_sandbox_import_tree_async (PrismSandbox *self,
  * @result: what the callback was given
  * @error: return location for an error
  *
+ * Tells what went in.
+ *
  * Returns: (transfer full): what went in
  *
  * Since: 1.0
@@ -183,6 +185,8 @@ prism_sandbox_export_tree_async (PrismSandbox *self,
  * @self: a sandbox
  * @result: what the callback was given
  * @error: return location for an error
+ *
+ * Tells what went out.
  *
  * Returns: (transfer full): what went out
  *

@@ -114,6 +114,8 @@ dup_string (PrismSandbox *self, const char *name)
  * prism_sandbox_dup_id:
  * @self: a sandbox
  *
+ * Gets names it among all of its backend's.
+ *
  * Returns: (transfer full): names it among all of its backend's
  *
  * Since: 1.0
@@ -129,6 +131,8 @@ prism_sandbox_dup_id (PrismSandbox *self)
  * prism_sandbox_dup_backend_name:
  * @self: a sandbox
  *
+ * Tells what made it.
+ *
  * Returns: (transfer full): what made it
  *
  * Since: 1.0
@@ -143,6 +147,8 @@ prism_sandbox_dup_backend_name (PrismSandbox *self)
 /**
  * prism_sandbox_get_status:
  * @self: a sandbox
+ *
+ * Gets its state.
  *
  * Returns: its state
  *
@@ -165,6 +171,8 @@ prism_sandbox_get_status (PrismSandbox *self)
  * prism_sandbox_dup_workspace:
  * @self: a sandbox
  *
+ * Tells where the workspace is inside.
+ *
  * Returns: (transfer full) (type filename): where the workspace is inside
  *
  * Since: 1.0
@@ -179,6 +187,8 @@ prism_sandbox_dup_workspace (PrismSandbox *self)
 /**
  * prism_sandbox_dup_capabilities:
  * @self: a sandbox
+ *
+ * Tells what it contains.
  *
  * Returns: (transfer full): what it contains
  *
@@ -202,6 +212,8 @@ prism_sandbox_dup_capabilities (PrismSandbox *self)
 /**
  * prism_sandbox_dup_reference:
  * @self: a sandbox
+ *
+ * Tells what [method@Backend.connect_sandbox] takes.
  *
  * Returns: (transfer full) (nullable): what [method@Backend.connect_sandbox] takes
  *

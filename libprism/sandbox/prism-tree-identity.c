@@ -23,6 +23,8 @@ G_DEFINE_BOXED_TYPE (PrismTreeIdentity, prism_tree_identity, prism_tree_identity
  * @entries: how many files, folders and links
  * @bytes: content bytes of all files
  *
+ * Makes an identity.
+ *
  * Returns: (transfer full): an identity
  *
  * Since: 1.0
@@ -43,6 +45,8 @@ prism_tree_identity_new (const char *sha256, guint64 entries, guint64 bytes)
  * prism_tree_identity_copy:
  * @self: an identity
  *
+ * Gets a copy.
+ *
  * Returns: (transfer full): a copy
  *
  * Since: 1.0
@@ -58,6 +62,8 @@ prism_tree_identity_copy (const PrismTreeIdentity *self)
  * prism_tree_identity_free:
  * @self: (transfer full): an identity
  *
+ * Frees it.
+ *
  * Since: 1.0
  */
 void
@@ -71,6 +77,8 @@ prism_tree_identity_free (PrismTreeIdentity *self)
 /**
  * prism_tree_identity_get_sha256:
  * @self: an identity
+ *
+ * Gets 64 lower-case hex digits.
  *
  * Returns: (transfer none): 64 lower-case hex digits
  *
@@ -87,6 +95,8 @@ prism_tree_identity_get_sha256 (const PrismTreeIdentity *self)
  * prism_tree_identity_get_entries:
  * @self: an identity
  *
+ * Tells how many files, folders and links.
+ *
  * Returns: how many files, folders and links
  *
  * Since: 1.0
@@ -101,6 +111,8 @@ prism_tree_identity_get_entries (const PrismTreeIdentity *self)
 /**
  * prism_tree_identity_get_bytes:
  * @self: an identity
+ *
+ * Gets content bytes of all files.
  *
  * Returns: content bytes of all files
  *

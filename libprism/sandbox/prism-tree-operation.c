@@ -48,6 +48,8 @@ prism_tree_operation_new (PrismSandbox *sandbox, const char *path, GFile *folder
  * prism_tree_operation_get_path:
  * @self: an operation
  *
+ * Gets the folder inside.
+ *
  * Returns: (transfer none) (type filename): the folder inside
  *
  * Since: 1.0
@@ -63,6 +65,8 @@ prism_tree_operation_get_path (PrismTreeOperation *self)
  * prism_tree_operation_get_folder:
  * @self: an operation
  *
+ * Gets `import_tree`: the host folder that goes in.
+ *
  * Returns: (transfer none) (nullable): `import_tree`: the host folder that goes in
  *
  * Since: 1.0
@@ -77,6 +81,8 @@ prism_tree_operation_get_folder (PrismTreeOperation *self)
 /**
  * prism_tree_operation_get_stream:
  * @self: an operation
+ *
+ * Gets `export_tree`: where the tar goes.
  *
  * Returns: (transfer none) (nullable): `export_tree`: where the tar goes
  *
@@ -142,6 +148,8 @@ prism_tree_operation_progress (PrismTreeOperation *self, guint64 entries, guint6
  * prism_tree_operation_complete:
  * @self: an operation that was not answered
  * @identity: what went in or out
+ *
+ * Answers with what went in or out.
  *
  * Since: 1.0
  */

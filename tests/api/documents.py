@@ -3,6 +3,7 @@
 somewhere, and every variable that is read is listed."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,20 @@ def complaints(where, argv, folder, **environment):
         yield f'{where}: exit status {done.returncode}: {done.stderr.strip() or done.stdout.strip()}'
 
 
+def reference():
+    """the reference is whole: gi-docgen finds nothing to complain about"""
+    if not shutil.which('gi-docgen'):
+        yield 'gi-docgen is missing: ./dev setup'
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        gir = ['--add-include-path', f'{BUILD}/gir', f'{BUILD}/gir/Prism-1.gir']
+        for verb, more in (('check', []), ('generate', ['--quiet', '--content-dir', f'{ROOT}/docs', '--output-dir', folder])):
+            done = subprocess.run(['gi-docgen', verb, '--fatal-warnings', '--config', f'{ROOT}/docs/prism.toml', *more, *gir],
+                                  capture_output=True, text=True)
+            said = [line for line in (done.stdout + done.stderr).splitlines() if 'WARNING' in line or 'ERROR' in line]
+            yield from said or ([] if done.returncode == 0 else [f'gi-docgen {verb}: exit status {done.returncode}'])
+
+
 def links():
     """links between the documents lead somewhere"""
     for name in documents():
@@ -129,4 +144,4 @@ def variables():
 
 
 if __name__ == '__main__':
-    sys.exit(run([c_programs, plugin, python_programs, examples, links, paths, verbs, variables]))
+    sys.exit(run([c_programs, plugin, python_programs, examples, reference, links, paths, verbs, variables]))

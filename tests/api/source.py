@@ -128,7 +128,7 @@ def sizes():
         functions = {function for _, function in allowed}
         # In this style a function's body is what lies between { and } in the first column.
         for match in re.finditer(r'^(\w+) \([^;{]*?\)?\n?[^;{}]*\n\{\n(.*?)^\}', code_only(text), re.M | re.S):
-            length = match.group(2).count('\n')
+            length = sum(1 for line in match.group(2).splitlines() if line.strip())
             if length > LONGEST_FUNCTION and match.group(1) not in functions:
                 yield f'{name}: {match.group(1)}() has {length} lines'
 
