@@ -311,6 +311,10 @@ prism_local_forward_body (PrismLocalConnection *self)
          && prism_local_buffer_length (&self->upstream.out) < UP_WAITING)
     if (!(self->request->up.kind == PRISM_LOCAL_BODY_CHUNKED ? send_chunked (self) : send_plain (self)))
       return;
+  /* Its own end is none of the answer's; but what is missing does not come any more. */
+  if (self->state == PRISM_LOCAL_FORWARD && self->client.eof && !self->request->up.done
+      && prism_local_buffer_length (&self->in) == 0)
+    prism_local_connection_end (self, "client-reset", "the client left in the middle of its request");
 }
 
 /* --- events ---------------------------------------------------------------------- */
@@ -323,14 +327,6 @@ prism_local_forward_wants_client (PrismLocalConnection *self)
   return prism_local_buffer_length (&self->in) < PRISM_HTTP_HEAD_MAX;
 }
 
-/* The client's own end: it may still wait for the answer. */
-static void
-client_ended (PrismLocalConnection *self)
-{
-  if (!self->request->up.done)
-    prism_local_connection_end (self, "client-reset", "the client left in the middle of its request");
-}
-
 void
 prism_local_forward_client_ready (PrismLocalConnection *self, guint32 events)
 {
@@ -341,8 +337,6 @@ prism_local_forward_client_ready (PrismLocalConnection *self, guint32 events)
   if (!prism_local_connection_read (self))
     return;
   prism_local_forward_body (self);
-  if (self->state == PRISM_LOCAL_FORWARD && self->client.eof)
-    client_ended (self);
 }
 
 void

@@ -324,11 +324,12 @@ copy (const Way *way)
   return WAY_GOES_ON;
 }
 
-/* A few rounds at most: others want their turn. */
+/* A few rounds at most: others want their turn. But an end that was seen is passed on
+ * at once, or waits for the socket: nothing would bring it up again. */
 static WayState
 pump (const Way *way)
 {
-  for (guint i = 0; i < ROUNDS; i++)
+  for (guint i = 0; i < ROUNDS || way->from->eof; i++)
     {
       WayState state = pass_on_waiting (way);
 

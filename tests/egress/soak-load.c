@@ -202,7 +202,7 @@ open_tunnel (SoakLoad *load)
 static gboolean
 exchange (SoakLoad *load, int fd, gboolean last)
 {
-  static const gsize sizes[] = { 1, 100, 4096, 65536, 200000 };
+  static const gsize sizes[] = { 1, 100, 4096, 65536, 200000, 1000000 };
   gsize size = sizes[g_random_int_range (0, G_N_ELEMENTS (sizes))], got = 0;
   g_autofree char *sent = g_malloc (size);
   g_autofree char *back = g_malloc (size);

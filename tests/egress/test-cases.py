@@ -298,6 +298,35 @@ class Framing(Base):
                     data = data[length:]
             self.assertEqual(bodies, [b'/%d' % i for i in range(50)])
 
+    def test_half_closed(self):
+        """a client that ends its half behind a large body, with a slow origin, loses nothing"""
+        read = threading.Event()
+
+        def serve(origin, peer):
+            _, data = harness.read_head(peer)
+            read.wait(harness.DEADLINE)
+            count, end = data.count(b'x'), data[-5:]
+            while count < 8000000 or (origin.chunked and end != b'0\r\n\r\n'):
+                data = peer.recv(1 << 18)
+                if not data:
+                    break
+                count, end = count + data.count(b'x'), (end + data)[-5:]
+            peer.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%d' % (len(str(count)), count))
+
+        for chunked in False, True:
+            read.clear()
+            origin = self.origin(serve)
+            origin.chunked = chunked
+            listener = self.proxy.listen(('good.test', origin.port))
+            body = b'x' * 8000000
+            framing = b'Transfer-Encoding: chunked' if chunked else b'Content-Length: %d' % len(body)
+            sent = b'%x\r\n%s\r\n0\r\n\r\n' % (len(body), body) if chunked else body
+            with Client(listener) as client:
+                threading.Timer(0.3, read.set).start()
+                client.send(f'PUT http://good.test:{origin.port}/ HTTP/1.1\r\nHost: good.test:{origin.port}\r\n'.encode() + framing + b'\r\n\r\n' + sent)
+                client.socket.shutdown(socket.SHUT_WR)
+                self.assertEqual(client.answer(), (200, b'8000000'))
+
     def test_kept_upstream(self):
         """an upstream that ended a kept connection is dialled again"""
         def serve(origin, peer):
@@ -382,7 +411,7 @@ class Tunnels(Base):
 
     def test_no_truncation(self):
         """100 transfers whose upstream closes after its last byte are whole"""
-        big = os.urandom(1 << 20)
+        big = os.urandom(1 << 20) * 4
         digest = hashlib.sha256(big).digest()
 
         def serve(origin, peer):
