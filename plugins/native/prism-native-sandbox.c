@@ -55,6 +55,8 @@ end_launcher (PrismNativeSandbox *self, gint64 deadline, GError **error)
   g_mutex_lock (&self->lock);
   self->over = TRUE;
   self->out_of_memory = kills > self->memory_kills;
+  /* A start that failed ends it here, and once more when the sandbox goes. */
+  g_free (self->end);
   self->end = prism_native_launcher_dup_end (self->launcher);
   g_cond_broadcast (&self->terminated);
   g_mutex_unlock (&self->lock);
