@@ -139,6 +139,7 @@ add_result (PrismJson *json, PrismResult *result)
   prism_json_boolean (json, "timed_out", result != NULL && prism_result_get_timed_out (result));
   prism_json_boolean (json, "cancelled", result != NULL && prism_result_get_cancelled (result));
   prism_json_string (json, "limit", result != NULL ? prism_result_get_limit (result) : NULL);
+  prism_json_string (json, "reason", result != NULL ? prism_result_get_reason (result) : NULL);
   if (result != NULL)
     prism_json_double (json, "duration_ms", prism_result_get_duration_us (result) / 1000.0);
   else
@@ -241,7 +242,8 @@ explain_result (const PrismCliRun *run, const PrismCliOptions *options)
                          limit != NULL ? limit : "max-output-bytes");
       break;
     case PRISM_OUTCOME_LOST:
-      prism_cli_message (_ ("the sandbox was lost while the command ran; how the command ended is not known"));
+      prism_cli_message (_ ("the sandbox was lost while the command ran; how the command ended is not known (%s)"),
+                         prism_result_get_reason (result));
       break;
     case PRISM_OUTCOME_SIGNALLED:
       if (limit != NULL)

@@ -385,6 +385,26 @@ test_pty_quick (Box *box)
     }
 }
 
+/* A second handle on the same process. */
+static void
+test_attach_live (Box *box)
+{
+  g_autoptr (PrismProcess) process = start (box, command_shell ("echo up; read word; exit $word"));
+  g_autofree char *reference = prism_process_dup_reference (process);
+  g_autoptr (PrismProcess) attached = NULL;
+  g_autoptr (PrismResult) first = NULL, second = NULL;
+  g_autoptr (GError) error = NULL;
+
+  expect (prism_process_get_stdout_stream (process), "up\n");
+  attached = prism_sandbox_attach_process (box->sandbox, reference, NULL, &error);
+  g_assert_no_error (error);
+  put (attached, "5\n");
+  first = wait_for (attached);
+  assert_exited (first, 5);
+  second = wait_for (process);
+  assert_exited (second, 5);
+}
+
 /* Its timeout ends it and all that it started; one that is in time does not notice. */
 static void
 test_timeout (Box *box)
@@ -435,6 +455,7 @@ add_process_tests (Lacks lacks)
   box_add ("/process/close", test_close);
   box_add ("/process/release", test_release);
   box_add ("/process/attach", test_attach);
+  box_add ("/process/attach-live", test_attach_live);
   box_add ("/process/timeout", test_timeout);
   if ((lacks & LACKS_PTY) != 0)
     return;

@@ -6,7 +6,8 @@
  *
  * Status lines: "R pid", then "C code" or "S signal"; or "E errno" alone; then EOF
  * when nothing of it is left. Control bytes: 'T' = SIGTERM to all, 's' and a byte
- * = that signal to the command's group; EOF = SIGKILL to all. */
+ * = that signal to the command's group, 'P' = all stand still, then "P 0", 'G' = they go
+ * on; EOF = SIGKILL to all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -56,6 +57,50 @@ kill_below (pid_t parent, int sig)
           kill (pid, sig);
         }
     }
+}
+
+/* How many below @parent do not stand still. */
+static int
+count_moving (pid_t parent)
+{
+  char path[64], pids[4096], state = 0;
+  int fd, count = 0;
+  ssize_t n;
+  snprintf (path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
+  fd = open (path, O_RDONLY | O_CLOEXEC);
+  n = fd >= 0 ? read (fd, pids, sizeof pids - 1) : 0;
+  if (fd >= 0)
+    close (fd);
+  pids[n > 0 ? n : 0] = 0;
+  for (char *at = pids; *at != 0;)
+    {
+      pid_t pid = (pid_t)strtol (at, &at, 10);
+      char stat[512] = "";
+      while (*at == ' ')
+        at++;
+      snprintf (path, sizeof path, "/proc/%d/stat", pid);
+      fd = open (path, O_RDONLY | O_CLOEXEC);
+      n = fd >= 0 ? read (fd, stat, sizeof stat - 1) : 0;
+      if (fd >= 0)
+        close (fd);
+      state = n > 0 && strrchr (stat, ')') != NULL ? strrchr (stat, ')')[2] : 'Z';
+      count += state != 'T' && state != 'Z';
+      count += count_moving (pid);
+    }
+  return count;
+}
+
+/* What is stopped makes no others: each round leaves fewer who could. */
+static void
+stand_still (void)
+{
+  struct pollfd nothing = { -1, 0, 0 };
+  for (int round = 0; round < 5000 && (round == 0 || count_moving (getpid ()) > 0); round++)
+    {
+      kill_below (getpid (), SIGSTOP);
+      poll (&nothing, 1, 1);
+    }
+  report ('P', 0);
 }
 
 static pid_t
@@ -119,7 +164,14 @@ obey (pid_t command)
   if (read (CONTROL, order, 1) != 1)
     return 0;
   if (order[0] == 'T')
-    kill_below (getpid (), SIGTERM);
+    {
+      kill_below (getpid (), SIGTERM);
+      kill_below (getpid (), SIGCONT);
+    }
+  else if (order[0] == 'P')
+    stand_still ();
+  else if (order[0] == 'G')
+    kill_below (getpid (), SIGCONT);
   else if (read (CONTROL, order + 1, 1) == 1 && command > 0)
     kill (-command, order[1]);
   return 1;

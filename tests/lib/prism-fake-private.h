@@ -25,6 +25,9 @@ struct _PrismFakeSandbox
   gint64 commands; /* so far */
   gint64 started;  /* monotonic */
   GQueue closing;  /* PrismOperation that wait until all is gone */
+  PrismOperation *pausing;
+  gboolean paused;
+  guint processes; /* so far */
   GSource *wall, *idle;
 };
 
@@ -36,6 +39,7 @@ struct _PrismFakeProcess
   PrismFakeSandbox *sandbox;
   GOutputStream *in;
   GInputStream *out, *err;
+  char *reference;
 };
 
 /* Runs @func (sandbox, operation) in the sandbox's thread. */
@@ -48,6 +52,8 @@ void prism_fake_fail (gpointer operation, int code, const char *format, ...) G_G
 
 void prism_fake_exec (PrismFakeSandbox *self, gpointer operation);
 void prism_fake_start_process (PrismFakeSandbox *self, gpointer operation);
+void prism_fake_attach_process (PrismFakeSandbox *self, gpointer operation);
+void prism_fake_stands_still (PrismFakeSandbox *self); /* looks whether all do */
 void prism_fake_end_all (PrismFakeSandbox *self, PrismOutcome outcome, gboolean gently);
 void prism_fake_all_gone (PrismFakeSandbox *self);
 void prism_fake_touch (PrismFakeSandbox *self); /* the idle time begins anew, or does not run */

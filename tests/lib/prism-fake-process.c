@@ -155,7 +155,7 @@ prism_fake_process_get_property (GObject *object, guint id, GValue *value, GPara
   switch (id)
     {
     case PROP_REFERENCE:
-      g_value_take_string (value, g_strdup_printf ("fake-process:%p", object));
+      g_value_take_string (value, g_strdup (self->reference));
       break;
     case PROP_STDIN_STREAM:
       g_value_set_object (value, self->in);
@@ -180,6 +180,7 @@ prism_fake_process_finalize (GObject *object)
   g_clear_object (&self->in);
   g_clear_object (&self->out);
   g_clear_object (&self->err);
+  g_free (self->reference);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (prism_fake_process_parent_class)->finalize (object);
 }
@@ -209,6 +210,7 @@ fake_process_new (FakeRun *run)
   PrismFakeProcess *self = g_object_new (PRISM_TYPE_FAKE_PROCESS, NULL);
 
   self->run = fake_run_ref (run);
+  self->reference = fake_run_dup_reference (run);
   self->in = g_object_ref (g_subprocess_get_stdin_pipe (run->reaper));
   self->out = g_object_ref (g_subprocess_get_stdout_pipe (run->reaper));
   self->err = g_object_ref (g_subprocess_get_stderr_pipe (run->reaper));

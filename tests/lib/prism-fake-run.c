@@ -206,9 +206,16 @@ did_not_start (FakeRun *run, int code)
   give_place (run);
 }
 
+char *
+fake_run_dup_reference (FakeRun *run)
+{
+  return g_strdup_printf ("fake-process:%s:%u", run->sandbox->id, run->number);
+}
+
 static void
 did_start (FakeRun *run)
 {
+  run->started = TRUE;
   if (run->is_process && run->operation != NULL)
     {
       g_autoptr (PrismFakeProcess) process = fake_process_new (run);
@@ -223,6 +230,7 @@ all_gone (FakeRun *run)
   PrismFakeSandbox *self = run->sandbox;
 
   run->gone = run->exited = TRUE;
+  run->moves = FALSE;
   prism_clear_fd (&run->control);
   stop_source (&run->kill);
   tell_waiters (run);
@@ -231,6 +239,7 @@ all_gone (FakeRun *run)
     did_not_start (run, EIO);
   give_place (run);
   g_ptr_array_remove (self->runs, run);
+  prism_fake_stands_still (self);
   prism_fake_all_gone (self);
 }
 
@@ -246,7 +255,12 @@ on_status (GObject *source, GAsyncResult *result, gpointer data)
       all_gone (run);
       return;
     }
-  if (line[0] == 'E')
+  if (line[0] == 'P')
+    {
+      run->moves = FALSE;
+      prism_fake_stands_still (run->sandbox);
+    }
+  else if (line[0] == 'E')
     did_not_start (run, number);
   else if (line[0] == 'R')
     did_start (run);
@@ -369,6 +383,27 @@ timed_out (gpointer data)
   stop_source (&run->timeout);
   fake_run_end (run, PRISM_OUTCOME_TIMED_OUT, NULL, TRUE);
   return G_SOURCE_REMOVE;
+}
+
+void
+fake_run_stand_still (FakeRun *run)
+{
+  run->left_ms = 0;
+  if (run->timeout != NULL)
+    run->left_ms = MAX ((g_source_get_ready_time (run->timeout) - g_get_monotonic_time ()) / 1000, 1);
+  stop_source (&run->timeout);
+  run->moves = run->control >= 0;
+  fake_run_order (run, "P", 1);
+  run->moves = run->moves && run->control >= 0;
+}
+
+void
+fake_run_go_on (FakeRun *run)
+{
+  fake_run_order (run, "G", 1);
+  if (run->left_ms > 0)
+    arm (run, &run->timeout, run->left_ms, timed_out);
+  run->left_ms = 0;
 }
 
 static void
@@ -498,6 +533,7 @@ enqueue (PrismFakeSandbox *self, gpointer operation, PrismCommand *command, gboo
   run->command = g_object_ref (command);
   run->operation = g_object_ref (operation);
   run->is_process = is_process;
+  run->number = is_process ? ++self->processes : 0;
   run->control = -1;
   run->cancellable = g_object_ref (prism_operation_get_cancellable (operation));
   run->cancelled_id = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancelled), run, NULL);
@@ -538,6 +574,28 @@ prism_fake_start_process (PrismFakeSandbox *self, gpointer operation)
     prism_fake_fail (operation, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "there are no terminals");
   else
     enqueue (self, operation, command, TRUE);
+}
+
+/* One whose every part has ended is forgotten. */
+void
+prism_fake_attach_process (PrismFakeSandbox *self, gpointer operation)
+{
+  const char *reference = prism_process_operation_get_reference (operation);
+
+  if (!prism_fake_is_running (self, operation))
+    return;
+  for (guint i = 0; i < self->runs->len; i++)
+    {
+      FakeRun *run = g_ptr_array_index (self->runs, i);
+      g_autofree char *own = run->is_process && run->started ? fake_run_dup_reference (run) : NULL;
+      if (g_strcmp0 (own, reference) == 0)
+        {
+          g_autoptr (PrismFakeProcess) process = fake_process_new (run);
+          prism_process_operation_complete (operation, PRISM_PROCESS (process));
+          return;
+        }
+    }
+  prism_fake_fail (operation, PRISM_SANDBOX_ERROR_NOT_FOUND, "no such process");
 }
 
 void

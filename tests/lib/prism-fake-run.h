@@ -23,7 +23,8 @@ struct _FakeRun
   PrismFakeSandbox *sandbox; /* a reference */
   PrismCommand *command;
   PrismOperation *operation; /* exec or start_process, until it is answered */
-  gboolean is_process;
+  gboolean is_process, started;
+  guint number; /* of a process: in its reference */
   GCancellable *cancellable;
   gulong cancelled_id;
 
@@ -33,6 +34,8 @@ struct _FakeRun
   FakeStream out, err;
   gint64 began, timeout_ms;
   GSource *timeout, *kill, *quiet;
+  gint64 left_ms; /* of its timeout, while it stands still */
+  gboolean moves;  /* it was told to stand still, and has not said so */
 
   PrismOutcome outcome; /* EXITED until something else ended it */
   const char *limit;
@@ -46,6 +49,9 @@ void fake_run_unref (FakeRun *run);
 void fake_run_end (FakeRun *run, PrismOutcome outcome, const char *limit, gboolean gently);
 void fake_run_order (FakeRun *run, const char *bytes, gsize n);
 PrismResult *fake_run_result (FakeRun *run);
+void fake_run_stand_still (FakeRun *run);
+void fake_run_go_on (FakeRun *run);
+char *fake_run_dup_reference (FakeRun *run);
 
 /* Reads on, hands on, keeps what is to be kept. */
 void fake_stream_read (FakeStream *stream);

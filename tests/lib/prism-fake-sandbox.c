@@ -171,6 +171,7 @@ end_as (PrismFakeSandbox *self, gpointer operation, PrismSandboxStatus status, g
   if (now != PRISM_SANDBOX_STATUS_REMOVED
       && (now == PRISM_SANDBOX_STATUS_RUNNING || status != PRISM_SANDBOX_STATUS_STOPPED))
     g_atomic_int_set (&self->status, status);
+  self->paused = FALSE;
   stop_timer (&self->wall);
   stop_timer (&self->idle);
   g_queue_push_tail (&self->closing, g_object_ref (operation));
@@ -196,6 +197,51 @@ do_close (PrismFakeSandbox *self, gpointer operation)
   end_as (self, operation, PRISM_SANDBOX_STATUS_REMOVED, FALSE);
 }
 
+/* --- standing still ------------------------------------------------------------------- */
+
+void
+prism_fake_stands_still (PrismFakeSandbox *self)
+{
+  g_autoptr (PrismOperation) operation = NULL;
+
+  for (guint i = 0; i < self->runs->len && self->pausing != NULL; i++)
+    if (((FakeRun *)g_ptr_array_index (self->runs, i))->moves)
+      return;
+  operation = g_steal_pointer (&self->pausing);
+  if (operation != NULL)
+    prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
+}
+
+static void
+do_pause (PrismFakeSandbox *self, gpointer operation)
+{
+  if (!prism_fake_is_running (self, operation))
+    return;
+  g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_STOPPED);
+  self->paused = TRUE;
+  stop_timer (&self->idle);
+  self->pausing = g_object_ref (operation);
+  for (guint i = 0; i < self->runs->len; i++)
+    fake_run_stand_still (g_ptr_array_index (self->runs, i));
+  prism_fake_stands_still (self);
+}
+
+static void
+do_resume (PrismFakeSandbox *self, gpointer operation)
+{
+  if (!self->paused || self->pausing != NULL)
+    {
+      prism_fake_fail (operation, PRISM_SANDBOX_ERROR_STATE, "the sandbox is not paused");
+      return;
+    }
+  self->paused = FALSE;
+  g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_RUNNING);
+  for (guint i = 0; i < self->runs->len; i++)
+    fake_run_go_on (g_ptr_array_index (self->runs, i));
+  prism_fake_touch (self);
+  prism_control_operation_complete (operation);
+}
+
 static void
 hand_exec (PrismSandbox *sandbox, PrismExecOperation *operation)
 {
@@ -206,6 +252,24 @@ static void
 hand_start_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
 {
   prism_fake_hand_over (PRISM_FAKE_SANDBOX (sandbox), operation, prism_fake_start_process);
+}
+
+static void
+hand_attach_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
+{
+  prism_fake_hand_over (PRISM_FAKE_SANDBOX (sandbox), operation, prism_fake_attach_process);
+}
+
+static void
+hand_pause (PrismSandbox *sandbox, PrismControlOperation *operation)
+{
+  prism_fake_hand_over (PRISM_FAKE_SANDBOX (sandbox), operation, do_pause);
+}
+
+static void
+hand_resume (PrismSandbox *sandbox, PrismControlOperation *operation)
+{
+  prism_fake_hand_over (PRISM_FAKE_SANDBOX (sandbox), operation, do_resume);
 }
 
 static void
@@ -231,6 +295,9 @@ sandbox_init (PrismSandboxInterface *iface)
 {
   iface->exec = hand_exec;
   iface->start_process = hand_start_process;
+  iface->attach_process = hand_attach_process;
+  iface->pause = hand_pause;
+  iface->resume = hand_resume;
   iface->stop = hand_stop;
   iface->kill = hand_kill;
   iface->close = hand_close;

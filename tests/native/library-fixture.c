@@ -43,18 +43,8 @@ library_path (LibraryFixture *f, const char *name)
   return g_build_filename (f->folder, name, NULL);
 }
 
-PrismSandbox *
-library_create (LibraryFixture *f)
-{
-  g_autoptr (GError) error = NULL;
-  PrismSandbox *sandbox = prism_backend_create_sandbox (f->backend, f->spec, NULL, &error);
-
-  g_assert_no_error (error);
-  return sandbox;
-}
-
 PrismResult *
-library_run (PrismSandbox *sandbox, const char *script)
+library_result (PrismSandbox *sandbox, const char *script)
 {
   g_autoptr (PrismCommand) command = prism_command_new_shell (script);
   g_autoptr (GError) error = NULL;
@@ -62,24 +52,6 @@ library_run (PrismSandbox *sandbox, const char *script)
 
   g_assert_no_error (error);
   return result;
-}
-
-char *
-library_output (PrismSandbox *sandbox, const char *script)
-{
-  g_autoptr (PrismResult) result = library_run (sandbox, script);
-
-  g_assert_cmpint (prism_result_get_exit_code (result), ==, 0);
-  return g_strchomp (prism_result_dup_stdout_text (result));
-}
-
-void
-library_close (PrismSandbox *sandbox)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (prism_sandbox_close (sandbox, NULL, &error));
-  g_assert_no_error (error);
 }
 
 PrismProcess *
@@ -128,14 +100,4 @@ library_look_again (gint64 deadline)
 
   g_assert_cmpint (g_get_monotonic_time (), <, deadline);
   poll (&nothing, 1, 5);
-}
-
-pid_t
-library_child_of (pid_t pid)
-{
-  g_autofree char *path = g_strdup_printf ("/proc/%d/task/%d/children", (int)pid, (int)pid), *text = NULL;
-
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return 0;
-  return (pid_t)g_ascii_strtoll (text, NULL, 10);
 }

@@ -2,7 +2,7 @@
 /* A sandbox of the native backend as an application has it: by its name, from the library. */
 #pragma once
 
-#include <libprism/prism.h>
+#include "by-library.h"
 
 G_BEGIN_DECLS
 
@@ -17,12 +17,8 @@ void library_add_test (const char *path, void (*test) (LibraryFixture *f, gconst
 /* In the workspace. */
 char *library_path (LibraryFixture *f, const char *name);
 
-PrismSandbox *library_create (LibraryFixture *f);
-PrismResult *library_run (PrismSandbox *sandbox, const char *script);
-/* It exits 0; what it says, without the white space at its end. */
-char *library_output (PrismSandbox *sandbox, const char *script);
-void library_close (PrismSandbox *sandbox);
-
+/* How it ended, whichever way. */
+PrismResult *library_result (PrismSandbox *sandbox, const char *script);
 PrismProcess *library_start (PrismSandbox *sandbox, const char *script, gint64 timeout_ms);
 /* Reads until @text was seen. */
 void library_expect (PrismProcess *process, const char *text);
@@ -38,9 +34,5 @@ PrismResult *library_wait (PrismProcess *process);
   }                                                                                                                    \
   G_STMT_END
 void library_look_again (gint64 deadline);
-
-/* The children of the process @pid, the first of them; 0: none. Those of this test's own
- * are all that is ever killed. */
-pid_t library_child_of (pid_t pid);
 
 G_END_DECLS

@@ -50,7 +50,7 @@ run_command (PrismSandbox *sandbox, PrismCommand *command)
 static void
 test_own_terminal (LibraryFixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   PrismCommand *command = python (TIOCSTI_NUMBERS);
   g_autofree char *text = NULL;
 
@@ -65,7 +65,7 @@ test_own_terminal (LibraryFixture *f, gconstpointer data)
 static void
 test_no_terminal (LibraryFixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autofree char *text = run_command (sandbox, python (TRY "try:\n"
                                                             "    os.open('/dev/tty', os.O_RDWR)\n"
                                                             "    print('opened')\n"
@@ -90,12 +90,12 @@ test_network_each (LibraryFixture *f, gconstpointer data)
   g_auto (GStrv) first = NULL, second = NULL;
 
   g_object_set (f->backend, "netns", 1, NULL);
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   capabilities = prism_sandbox_dup_capabilities (sandbox);
   g_assert_true (prism_capabilities_get_network_isolated (capabilities));
   for (int i = 0; i < 2; i++)
     {
-      g_autofree char *text = library_output (sandbox, look);
+      g_autofree char *text = library_run (sandbox, look);
       g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
       g_assert_cmpuint (g_strv_length (lines), ==, 5);
       g_assert_cmpstr (lines[1], ==, "1"); /* loopback and no other */
@@ -128,7 +128,7 @@ test_network_apart (LibraryFixture *f, gconstpointer data)
   g_autofree char *text = NULL;
 
   g_object_set (f->backend, "netns", 1, NULL);
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   process = prism_sandbox_start_process (sandbox, server, NULL, &error);
   g_assert_no_error (error);
   library_expect (process, "listens\n");
@@ -141,9 +141,9 @@ test_network_apart (LibraryFixture *f, gconstpointer data)
 static void
 test_network_shared (LibraryFixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = library_create (f);
-  g_autofree char *first = library_output (sandbox, "readlink /proc/self/ns/net");
-  g_autofree char *second = library_output (sandbox, "readlink /proc/self/ns/net");
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+  g_autofree char *first = library_run (sandbox, "readlink /proc/self/ns/net");
+  g_autofree char *second = library_run (sandbox, "readlink /proc/self/ns/net");
   g_autofree char *refused =
       run_command (sandbox, python (TRY "import socket\n"
                                         "s = socket.socket()\n"

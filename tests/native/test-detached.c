@@ -156,7 +156,7 @@ test_next_host (LibraryFixture *f, gconstpointer data)
   g_assert_nonnull (prism_capabilities_get_evidence (capabilities, "network"));
   assert_no_connection (f, references[0], PRISM_SANDBOX_ERROR_STATE);
 
-  output = library_output (sandbox, "echo $GREETING $TOKEN; echo by-the-second > left");
+  output = library_run (sandbox, "echo $GREETING $TOKEN; echo by-the-second > left");
   g_assert_cmpstr (output, ==, "hello hush-hush");
   waits = attach_to (sandbox, references[1]);
   library_expect (waits, "begun\n");
@@ -198,7 +198,7 @@ test_dropped (LibraryFixture *f, gconstpointer data)
   PrismSandbox *first;
 
   ask_detached (f->spec, 120000);
-  first = library_create (f);
+  first = library_create (f->backend, f->spec);
   reference = prism_sandbox_dup_reference (first);
   {
     g_autoptr (PrismProcess) process = library_start (first, "echo up; read word; echo $word", 0);
@@ -239,7 +239,7 @@ test_wall_of_next_host (LibraryFixture *f, gconstpointer data)
 {
   g_auto (GStrv) references = run_host (f, 4000);
   g_autoptr (PrismSandbox) sandbox = connect_to (f, references[0]);
-  g_autoptr (PrismResult) result = library_run (sandbox, "sleep 100");
+  g_autoptr (PrismResult) result = library_result (sandbox, "sleep 100");
 
   g_assert_cmpint (prism_result_get_outcome (result), !=, PRISM_OUTCOME_EXITED);
   g_assert_cmpint (prism_result_get_duration_us (result), <, 20 * G_USEC_PER_SEC);
@@ -254,7 +254,7 @@ test_reaped (LibraryFixture *f, gconstpointer data)
   g_auto (GStrv) references = run_host (f, 120000);
   g_autofree char *folder = folder_of (references[0]);
   g_autoptr (PrismSandbox) sandbox = connect_to (f, references[0]);
-  g_autofree char *inside = library_output (sandbox, "cat /proc/1/status | grep -c NSpid");
+  g_autofree char *inside = library_run (sandbox, "cat /proc/1/status | grep -c NSpid");
   g_autoptr (GError) error = NULL;
   g_autoptr (GDir) processes = g_dir_open ("/proc", 0, NULL);
   const char *name;
@@ -307,7 +307,7 @@ test_unknown (LibraryFixture *f, gconstpointer data)
 static void
 test_not_detached (LibraryFixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = library_create (f);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
   g_autofree char *reference = prism_sandbox_dup_reference (sandbox);
 
   assert_no_connection (f, reference, PRISM_SANDBOX_ERROR_NOT_FOUND);

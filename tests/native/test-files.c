@@ -26,10 +26,10 @@ find_entry (GListModel *list, const char *end)
 static void
 test_unreadable (LibraryFixture *f, gconstpointer data)
 {
-  g_autoptr (PrismSandbox) sandbox = library_create (f);
-  g_autofree char *none = library_output (
-      sandbox, "mkdir -p locked/in open; echo needle | tee locked/in/f open/f > secret; chmod 0 locked; "
-               "chmod 0 secret");
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+  g_autofree char *none =
+      library_run (sandbox, "mkdir -p locked/in open; echo needle | tee locked/in/f open/f > secret; chmod 0 locked; "
+                            "chmod 0 secret");
   g_autoptr (GListModel) list = NULL;
   g_autoptr (PrismFileEntry) locked = NULL, open_folder = NULL, inside = NULL;
   g_autoptr (GBytes) found = NULL;
@@ -58,7 +58,7 @@ test_unreadable (LibraryFixture *f, gconstpointer data)
   g_assert_no_error (error);
   text = g_bytes_get_data (found, &size);
   g_assert_nonnull (memmem (text, size, "needle\n", 7));
-  g_free (library_output (sandbox, "chmod 755 locked"));
+  g_free (library_run (sandbox, "chmod 755 locked"));
   library_close (sandbox);
 }
 
@@ -77,7 +77,7 @@ test_cut_write (LibraryFixture *f, gconstpointer data)
 
   for (int round = 0; round < 3; round++)
     {
-      g_autoptr (PrismSandbox) sandbox = library_create (f);
+      g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
       g_autoptr (GDir) dir = NULL;
       g_autoptr (GError) error = NULL;
       const char *name;
@@ -144,7 +144,7 @@ be_hung (const char *folder)
   never = g_build_filename (hung, "never", NULL);
   prism_sandbox_read_file_async (sandbox, never, 0, -1, cancellable, on_read, &reading);
   /* The agent serves everything else meanwhile. */
-  text = library_output (sandbox, "echo runs");
+  text = library_run (sandbox, "echo runs");
   g_assert_cmpstr (text, ==, "runs");
   g_assert_true (prism_sandbox_write_file (sandbox, "own", bytes, 0, PRISM_FILE_FLAGS_NONE, NULL, &error));
   g_assert_no_error (error);

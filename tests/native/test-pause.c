@@ -87,7 +87,7 @@ test_still (LibraryFixture *f, gconstpointer data)
 
   if (!can_pause (f))
     return;
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   process = library_start (
       sandbox, "for i in 1 2 3 4; do (n=0; while :; do n=$((n+1)); /bin/echo $n > n$i; done) & done; wait", 0);
   for (int round = 0; round < 3; round++)
@@ -144,7 +144,7 @@ test_time (LibraryFixture *f, gconstpointer data)
   if (!can_pause (f))
     return;
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "idle-timeout-ms", 2000, NULL));
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   prism_command_set_timeout_ms (command, 2500);
   prism_sandbox_exec_async (sandbox, command, NULL, on_exec, &answer);
   process = library_start (sandbox, "touch two; sleep 1; exit 4", 2500);
@@ -172,7 +172,7 @@ test_close (LibraryFixture *f, gconstpointer data)
 
   if (!can_pause (f))
     return;
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   process = library_start (sandbox, "touch up; sleep 1000", 0);
   LIBRARY_UNTIL (is_there (f, "up"));
   hold_still (sandbox);
@@ -192,7 +192,7 @@ test_stop (LibraryFixture *f, gconstpointer data)
 
   if (!can_pause (f))
     return;
-  sandbox = library_create (f);
+  sandbox = library_create (f->backend, f->spec);
   process = library_start (sandbox, "trap 'touch heard; exit' TERM; touch up; while :; do sleep 0.01; done", 0);
   LIBRARY_UNTIL (is_there (f, "up"));
   hold_still (sandbox);
@@ -257,12 +257,12 @@ test_next_host (LibraryFixture *f, gconstpointer data)
     return;
   g_object_set (f->spec, "lifetime", PRISM_LIFETIME_DETACHED, NULL);
   g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (f->spec), "wall-time-ms", 120000, NULL));
-  first = library_create (f);
+  first = library_create (f->backend, f->spec);
   reference = prism_sandbox_dup_reference (first);
   hold_still (first);
   g_object_unref (first);
   LIBRARY_UNTIL ((next = prism_backend_connect_sandbox (f->backend, reference, NULL, NULL)) != NULL);
-  output = library_output (next, "echo here");
+  output = library_run (next, "echo here");
   g_assert_cmpstr (output, ==, "here");
   hold_still (next);
   let_go (next);
