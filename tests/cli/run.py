@@ -235,7 +235,7 @@ class Streams(base.Case):
 
 
 class Json(base.Case):
-    MEMBERS = {'exit_code', 'signal', 'outcome', 'timed_out', 'cancelled', 'limit', 'duration_ms', 'stdout', 'stderr',
+    MEMBERS = {'exit_code', 'signal', 'outcome', 'timed_out', 'cancelled', 'limit', 'reason', 'duration_ms', 'stdout', 'stderr',
                'stdout_truncated', 'stderr_truncated', 'backend', 'capabilities', 'egress', 'export', 'error'}
 
     def json(self, *arguments, status=None, **options):
