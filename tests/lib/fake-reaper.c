@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -118,6 +119,8 @@ start (char **argv)
       sigprocmask (SIG_SETMASK, &none, NULL);
       signal (SIGPIPE, SIG_DFL);
       setsid ();
+      if (isatty (0))
+        ioctl (0, TIOCSCTTY, 0);
       close (STATUS);
       close (CONTROL);
       execvp (argv[0], argv);

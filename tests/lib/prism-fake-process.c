@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-fake-run.h"
 
+#include <sys/ioctl.h>
+#include <termios.h>
+
 enum
 {
   PROP_0,
@@ -107,6 +110,29 @@ do_wait (FakeRun *run, gpointer operation)
 }
 
 static void
+do_resize (FakeRun *run, gpointer operation)
+{
+  struct winsize size = { .ws_col = (unsigned short)prism_control_operation_get_columns (operation),
+                          .ws_row = (unsigned short)prism_control_operation_get_rows (operation) };
+
+  if (run->terminal < 0 || run->exited)
+    {
+      prism_operation_fail_literal (operation, PRISM_PROCESS_ERROR,
+                                    run->exited ? PRISM_PROCESS_ERROR_STATE : PRISM_PROCESS_ERROR_UNSUPPORTED,
+                                    run->exited ? "fake: the process has ended" : "fake: it has no terminal");
+      return;
+    }
+  ioctl (run->terminal, TIOCSWINSZ, &size);
+  prism_control_operation_complete (operation);
+}
+
+static void
+process_resize (PrismProcess *process, PrismControlOperation *operation)
+{
+  send_errand (process, operation, do_resize);
+}
+
+static void
 process_send_signal (PrismProcess *process, PrismControlOperation *operation)
 {
   send_errand (process, operation, do_signal);
@@ -143,6 +169,7 @@ process_init (PrismProcessInterface *iface)
 {
   iface->send_signal = process_send_signal;
   iface->kill = process_kill;
+  iface->resize = process_resize;
   iface->wait = process_wait;
   iface->release = process_release;
 }
@@ -211,6 +238,12 @@ fake_process_new (FakeRun *run)
 
   self->run = fake_run_ref (run);
   self->reference = fake_run_dup_reference (run);
+  if (run->terminal >= 0)
+    {
+      self->in = fake_run_open_keys (run);
+      self->out = fake_run_open_screen (run);
+      return self;
+    }
   self->in = g_object_ref (g_subprocess_get_stdin_pipe (run->reaper));
   self->out = g_object_ref (g_subprocess_get_stdout_pipe (run->reaper));
   self->err = g_object_ref (g_subprocess_get_stderr_pipe (run->reaper));

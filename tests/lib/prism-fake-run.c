@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gunixinputstream.h>
+#include <gio/gunixoutputstream.h>
 #include <glib-unix.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "prism-fd-private.h"
@@ -42,6 +46,7 @@ fake_run_unref (FakeRun *run)
   stop_source (&run->kill);
   stop_source (&run->quiet);
   prism_clear_fd (&run->control);
+  prism_clear_fd (&run->terminal);
   g_clear_object (&run->reaper);
   g_clear_object (&run->status);
   g_clear_object (&run->operation);
@@ -304,16 +309,51 @@ make_launcher (FakeRun *run)
   const char *cwd = prism_command_get_cwd (run->command);
   gboolean in = run->is_process || prism_command_get_stdin_bytes (run->command) != NULL
                 || prism_command_get_stdin_stream (run->command) != NULL;
+  gboolean pty = prism_command_get_pty_columns (run->command) > 0;
   GSubprocessLauncher *launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE | (in ? G_SUBPROCESS_FLAGS_STDIN_PIPE : 0));
+      pty ? G_SUBPROCESS_FLAGS_NONE
+          : G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE | (in ? G_SUBPROCESS_FLAGS_STDIN_PIPE : 0));
 
   g_subprocess_launcher_set_environ (launcher, nothing);
   add_environment (launcher, base);
+  if (pty)
+    g_subprocess_launcher_setenv (launcher, "TERM", "xterm-256color", TRUE);
   add_environment (launcher, prism_sandbox_spec_get_env (self->spec));
   add_environment (launcher, prism_sandbox_spec_get_secrets (self->spec));
   add_environment (launcher, prism_command_get_env (run->command));
   g_subprocess_launcher_set_cwd (launcher, cwd != NULL ? cwd : self->workspace);
   return launcher;
+}
+
+/* Its slave is all three streams of the command. */
+static gboolean
+open_terminal (FakeRun *run, GSubprocessLauncher *launcher)
+{
+  struct winsize size = { .ws_col = (unsigned short)prism_command_get_pty_columns (run->command),
+                          .ws_row = (unsigned short)prism_command_get_pty_rows (run->command) };
+  int slave = -1;
+
+  run->terminal = posix_openpt (O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (run->terminal < 0 || unlockpt (run->terminal) != 0
+      || (slave = ioctl (run->terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+    return FALSE;
+  ioctl (run->terminal, TIOCSWINSZ, &size);
+  g_subprocess_launcher_take_stdout_fd (launcher, fcntl (slave, F_DUPFD_CLOEXEC, 3));
+  g_subprocess_launcher_take_stderr_fd (launcher, fcntl (slave, F_DUPFD_CLOEXEC, 3));
+  g_subprocess_launcher_take_stdin_fd (launcher, slave);
+  return TRUE;
+}
+
+GInputStream *
+fake_run_open_screen (FakeRun *run)
+{
+  return g_unix_input_stream_new (fcntl (run->terminal, F_DUPFD_CLOEXEC, 3), TRUE);
+}
+
+GOutputStream *
+fake_run_open_keys (FakeRun *run)
+{
+  return g_unix_output_stream_new (fcntl (run->terminal, F_DUPFD_CLOEXEC, 3), TRUE);
 }
 
 static gboolean
@@ -326,6 +366,12 @@ spawn (FakeRun *run, GError **error)
   int pair[2];
   g_autoptr (GInputStream) status = NULL;
 
+  if (prism_command_get_pty_columns (run->command) > 0 && !open_terminal (run, launcher))
+    {
+      g_set_error (error, PRISM_PROCESS_ERROR, PRISM_PROCESS_ERROR_PTY_UNSUPPORTED, "no terminal: %s",
+                   g_strerror (errno));
+      return FALSE;
+    }
   if (!g_unix_open_pipe (pair, FD_CLOEXEC, error))
     return FALSE;
   status_read = pair[0];
@@ -352,7 +398,10 @@ spawn (FakeRun *run, GError **error)
 static void
 feed (FakeRun *run)
 {
-  GOutputStream *in = g_subprocess_get_stdin_pipe (run->reaper);
+  GOutputStream *pipe = g_subprocess_get_stdin_pipe (run->reaper);
+  g_autoptr (GOutputStream) in = run->terminal >= 0 ? fake_run_open_keys (run)
+                                 : pipe != NULL     ? g_object_ref (pipe)
+                                                    : NULL;
   GBytes *bytes = prism_command_get_stdin_bytes (run->command);
   g_autoptr (GInputStream) source = NULL;
 
@@ -361,8 +410,9 @@ feed (FakeRun *run)
   else if (prism_command_get_stdin_stream (run->command) != NULL)
     source = g_object_ref (prism_command_get_stdin_stream (run->command));
   if (source != NULL)
-    g_output_stream_splice_async (in, source, G_OUTPUT_STREAM_SPLICE_CLOSE_TARGET, G_PRIORITY_DEFAULT, NULL, NULL,
-                                  NULL);
+    g_output_stream_splice_async (
+        in, source, run->terminal >= 0 ? G_OUTPUT_STREAM_SPLICE_NONE : G_OUTPUT_STREAM_SPLICE_CLOSE_TARGET,
+        G_PRIORITY_DEFAULT, NULL, NULL, NULL);
 }
 
 static void
@@ -443,6 +493,13 @@ start (FakeRun *run)
   if (run->is_process)
     return;
   feed (run);
+  if (run->terminal >= 0)
+    {
+      g_autoptr (GInputStream) screen = fake_run_open_screen (run);
+      run->err.ended = TRUE;
+      listen_to (run, &run->out, PRISM_STREAM_STDOUT, screen);
+      return;
+    }
   listen_to (run, &run->out, PRISM_STREAM_STDOUT, g_subprocess_get_stdout_pipe (run->reaper));
   listen_to (run, &run->err, PRISM_STREAM_STDERR, g_subprocess_get_stderr_pipe (run->reaper));
 }
@@ -534,7 +591,7 @@ enqueue (PrismFakeSandbox *self, gpointer operation, PrismCommand *command, gboo
   run->operation = g_object_ref (operation);
   run->is_process = is_process;
   run->number = is_process ? ++self->processes : 0;
-  run->control = -1;
+  run->control = run->terminal = -1;
   run->cancellable = g_object_ref (prism_operation_get_cancellable (operation));
   run->cancelled_id = g_cancellable_connect (run->cancellable, G_CALLBACK (on_cancelled), run, NULL);
   if (!is_process)
@@ -559,10 +616,7 @@ prism_fake_exec (PrismFakeSandbox *self, gpointer operation)
 {
   PrismCommand *command = prism_exec_operation_get_command (operation);
 
-  if (prism_command_get_pty_columns (command) != 0)
-    prism_fake_fail (operation, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "there are no terminals");
-  else
-    enqueue (self, operation, command, FALSE);
+  enqueue (self, operation, command, FALSE);
 }
 
 void
@@ -570,10 +624,7 @@ prism_fake_start_process (PrismFakeSandbox *self, gpointer operation)
 {
   PrismCommand *command = prism_process_operation_get_command (operation);
 
-  if (prism_command_get_pty_columns (command) != 0)
-    prism_fake_fail (operation, PRISM_SANDBOX_ERROR_NOT_SUPPORTED, "there are no terminals");
-  else
-    enqueue (self, operation, command, TRUE);
+  enqueue (self, operation, command, TRUE);
 }
 
 /* One whose every part has ended is forgotten. */

@@ -29,6 +29,7 @@ struct _FakeRun
   gulong cancelled_id;
 
   GSubprocess *reaper;
+  int terminal; /* a pty's master, or -1 */
   int control;
   GDataInputStream *status;
   FakeStream out, err;
@@ -52,6 +53,9 @@ PrismResult *fake_run_result (FakeRun *run);
 void fake_run_stand_still (FakeRun *run);
 void fake_run_go_on (FakeRun *run);
 char *fake_run_dup_reference (FakeRun *run);
+/* Of the terminal: what it shows, and what is typed. Neither is owned by another. */
+GInputStream *fake_run_open_screen (FakeRun *run);
+GOutputStream *fake_run_open_keys (FakeRun *run);
 
 /* Reads on, hands on, keeps what is to be kept. */
 void fake_stream_read (FakeStream *stream);
