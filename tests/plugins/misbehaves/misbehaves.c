@@ -199,21 +199,21 @@ in_thread (GThreadFunc func, Thing *self, PrismOperation *operation)
   g_thread_unref (g_thread_new ("misbehaves", func, work_new (self, operation)));
 }
 
-/* The implementation's own public methods, from within one of its methods. */
+/* This thread calls an implementation from within one of its methods: it is good then. */
+static __thread gboolean is_inside;
+
 static void
 call_inside (Thing *self, PrismOperation *operation)
 {
-  g_autofree char *mood = g_steal_pointer (&self->mood);
   g_autoptr (PrismSandbox) sandbox = NULL;
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
   g_autoptr (PrismFileEntry) entry = NULL;
 
-  self->mood = g_strdup ("good");
+  is_inside = TRUE;
   sandbox = prism_backend_create_sandbox (PRISM_BACKEND (self), spec, NULL, NULL);
   entry = prism_sandbox_stat_file (PRISM_SANDBOX (self), "entry", NULL, NULL);
+  is_inside = FALSE;
   answer (self, operation);
-  g_free (self->mood);
-  self->mood = g_steal_pointer (&mood);
 }
 
 static void
@@ -222,7 +222,9 @@ misbehave (gpointer object, gpointer data)
   Thing *self = object;
   PrismOperation *operation = data;
 
-  if (strcmp (self->mood, "never") == 0)
+  if (is_inside)
+    answer (self, operation);
+  else if (strcmp (self->mood, "never") == 0)
     g_object_ref (operation); /* for ever */
   else if (strcmp (self->mood, "drops") == 0)
     return;
