@@ -256,9 +256,8 @@ pass_on_waiting (const Way *way)
 }
 
 static void
-leave_bulk (const Way *way)
+return_pipe (const Way *way)
 {
-  way->from->bulk = FALSE;
   if (way->from->pipe != NULL)
     prism_local_engine_give_pipe (prism_local_connection_engine (way->connection), g_steal_pointer (&way->from->pipe));
 }
@@ -266,27 +265,27 @@ leave_bulk (const Way *way)
 static WayState
 splice_in (const Way *way)
 {
-  PrismLocalPipe *pipe = way->from->pipe;
   gsize size = room_of (way, SPLICE_SIZE);
   gssize n;
 
   do
-    n = splice (way->from->watch.fd, NULL, pipe->fds[1], NULL, size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    n = splice (way->from->watch.fd, NULL, way->from->pipe->fds[1], NULL, size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
   while (n < 0 && errno == EINTR);
-  if (n < 0 && errno == EAGAIN)
-    {
-      leave_bulk (way);
-      return WAY_WAITS;
-    }
   if (n < 0)
-    return WAY_BROKE_FROM;
+    {
+      WayState state = errno == EAGAIN ? WAY_WAITS : WAY_BROKE_FROM;
+
+      return_pipe (way);
+      return state;
+    }
   if (n == 0)
     {
       way->from->eof = TRUE;
-      leave_bulk (way);
+      return_pipe (way);
       return WAY_GOES_ON;
     }
-  pipe->held += (gsize)n;
+  way->from->pipe->held += (gsize)n;
+  way->from->bulk = n >= FEW;
   count (way, (gsize)n);
   return WAY_GOES_ON;
 }
@@ -317,11 +316,19 @@ copy (const Way *way)
   if ((gsize)n < sizeof engine->scratch)
     return WAY_WAITS;
   way->from->bulk = TRUE;
-  if (way->from->pipe == NULL)
-    way->from->pipe = prism_local_engine_take_pipe (engine);
-  /* No descriptors for a pipe: it goes on as before. */
-  way->from->bulk = way->from->pipe != NULL;
   return WAY_GOES_ON;
+}
+
+/* Without descriptors for a pipe it is copied. */
+static WayState
+read_more (const Way *way)
+{
+  if (way->from->bulk && way->from->pipe == NULL)
+    way->from->pipe = prism_local_engine_take_pipe (prism_local_connection_engine (way->connection));
+  if (way->from->bulk && way->from->pipe != NULL && room_of (way, 1) > 0)
+    return splice_in (way);
+  return_pipe (way);
+  return copy (way);
 }
 
 /* A few rounds at most: others want their turn. But an end that was seen is passed on
@@ -339,7 +346,7 @@ pump (const Way *way)
           return WAY_IS_OVER;
         }
       if (state == WAY_GOES_ON)
-        state = way->from->bulk && room_of (way, 1) > 0 ? splice_in (way) : copy (way);
+        state = read_more (way);
       if (state != WAY_GOES_ON)
         return state;
     }
@@ -362,7 +369,7 @@ give_up (const Way *way)
 {
   way->from->eof = TRUE;
   prism_local_buffer_clear (&way->to->out);
-  leave_bulk (way);
+  return_pipe (way);
 }
 
 /* One end is gone. What it had said before may still be here, and goes on. */
