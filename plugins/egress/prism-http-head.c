@@ -72,7 +72,9 @@ prism_http_head_find_end (const char *bytes, gsize length, gsize *scanned, const
   const char *newline;
 
   *wrong = NULL;
-  if (length > 0 && !prism_http_is_token (bytes[0]))
+  if (length == 0)
+    return 0; /* @bytes may be NULL */
+  if (!prism_http_is_token (bytes[0]))
     {
       *wrong = "it does not start as HTTP does";
       return 0;
