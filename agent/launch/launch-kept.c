@@ -45,13 +45,14 @@ static struct kept all[LAUNCH_MAX_KEPT];
 static unsigned n_all;
 static jmp_buf failed;
 
+/* The one that is begun ahead, and the plan that it begins with. */
 static struct
 {
   struct kept kept;
-  uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
   size_t size; /* 0: nothing to begin with */
   struct launch_plan plan;
 } ahead = { .kept = { .inner = -1, .socket = -1, .host = -1, .net = -1, .hand = -1 } };
+static uint8_t ahead_bytes[PRISM_LAUNCH_MAX_REQUEST];
 
 static const struct kept nothing = { .inner = -1, .socket = -1, .host = -1, .net = -1, .hand = -1 };
 
@@ -326,8 +327,8 @@ begins_alike (const struct launch_plan *a, const struct launch_plan *b)
 static void
 remember (const uint8_t *bytes, size_t size)
 {
-  memcpy (ahead.bytes, bytes, size);
-  ahead.size = launch_plan_parse (&ahead.plan, ahead.bytes, size) && beginning_of (&ahead.plan) > 0 ? size : 0;
+  memcpy (ahead_bytes, bytes, size);
+  ahead.size = launch_plan_parse (&ahead.plan, ahead_bytes, size) && beginning_of (&ahead.plan) > 0 ? size : 0;
 }
 
 void
@@ -363,7 +364,7 @@ launch_kept_prepare (const struct launch_ready_made *template, bool now)
     return true;
   if (setjmp (failed) == 0)
     {
-      memcpy (launch_plan_bytes, ahead.bytes, ahead.size);
+      memcpy (launch_plan_bytes, ahead_bytes, ahead.size);
       begin (&ahead.kept, template, ahead.size, true);
     }
   else
