@@ -76,53 +76,10 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (PrismNativeBackend,
 
 /* --- operations ------------------------------------------------------------- */
 
-typedef void (*Work) (PrismNativeBackend *self, PrismOperation *operation);
-
-typedef struct
-{
-  Work work;
-  PrismOperation *operation;
-} Job;
-
 static void
-job_free (gpointer data)
+create (gpointer backend, PrismOperation *operation)
 {
-  Job *job = data;
-  g_object_unref (job->operation);
-  g_free (job);
-}
-
-static void
-run_job (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-  Job *job = data;
-
-  job->work (source, job->operation);
-  g_task_return_boolean (task, TRUE);
-}
-
-static void
-run (PrismBackend *backend, gpointer operation, Work work)
-{
-  g_autoptr (GTask) task = NULL;
-  Job *job;
-
-  if (prism_operation_get_may_block (operation))
-    {
-      work (PRISM_NATIVE_BACKEND (backend), operation);
-      return;
-    }
-  task = g_task_new (backend, NULL, NULL, NULL);
-  job = g_new0 (Job, 1);
-  job->work = work;
-  job->operation = g_object_ref (operation);
-  g_task_set_task_data (task, job, job_free);
-  g_task_run_in_thread (task, run_job);
-}
-
-static void
-create (PrismNativeBackend *self, PrismOperation *operation)
-{
+  PrismNativeBackend *self = PRISM_NATIVE_BACKEND (backend);
   PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
   const PrismNativeOptions options = {
     .isolation = self->isolation,
@@ -143,7 +100,7 @@ create (PrismNativeBackend *self, PrismOperation *operation)
 }
 
 static void
-connect_again (PrismNativeBackend *self, PrismOperation *operation)
+connect_again (gpointer self, PrismOperation *operation)
 {
   PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
   g_autoptr (GError) error = NULL;
@@ -158,7 +115,7 @@ connect_again (PrismNativeBackend *self, PrismOperation *operation)
 }
 
 static void
-probe (PrismNativeBackend *self, PrismOperation *operation)
+probe (gpointer self, PrismOperation *operation)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismHealthReport) report = prism_native_probe (prism_operation_get_deadline (operation),
@@ -171,14 +128,14 @@ probe (PrismNativeBackend *self, PrismOperation *operation)
 }
 
 static void
-list (PrismNativeBackend *self, PrismOperation *operation)
+list (gpointer self, PrismOperation *operation)
 {
   g_auto (GStrv) references = prism_native_sandboxes_list (prism_native_cgroup_get ());
   prism_list_operation_complete (PRISM_LIST_OPERATION (operation), (const char *const *)references);
 }
 
 static void
-reap (PrismNativeBackend *self, PrismOperation *operation)
+reap (gpointer self, PrismOperation *operation)
 {
   prism_reap_operation_complete (PRISM_REAP_OPERATION (operation),
                                  prism_native_leftovers_remove (prism_native_cgroup_get ()));
@@ -193,31 +150,31 @@ prism_native_backend_get_name (PrismBackend *backend)
 static void
 prism_native_backend_create_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
 {
-  run (backend, operation, create);
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), create);
 }
 
 static void
 prism_native_backend_connect_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
 {
-  run (backend, operation, connect_again);
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), connect_again);
 }
 
 static void
 prism_native_backend_probe (PrismBackend *backend, PrismProbeOperation *operation)
 {
-  run (backend, operation, probe);
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), probe);
 }
 
 static void
 prism_native_backend_list_sandboxes (PrismBackend *backend, PrismListOperation *operation)
 {
-  run (backend, operation, list);
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), list);
 }
 
 static void
 prism_native_backend_reap (PrismBackend *backend, PrismReapOperation *operation)
 {
-  run (backend, operation, reap);
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), reap);
 }
 
 static void

@@ -75,7 +75,7 @@ decide_memory (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismLi
     {
       add_setting (self, group, "memory.limit_in_bytes", FALSE, value);
       add_setting (self, group, "memory.memsw.limit_in_bytes", TRUE, value);
-      say (self, "memory-bytes", "cgroup v1 memory.limit_in_bytes");
+      say (self, "memory-bytes", "cgroup v1 memory.limit_in_bytes, which does not count the buffers of sockets");
     }
 }
 

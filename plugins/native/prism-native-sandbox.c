@@ -116,66 +116,48 @@ hold (PrismNativeSandbox *self, PrismControlOperation *operation, const char *fo
     prism_operation_fail (base, error);
 }
 
-typedef struct
-{
-  PrismNativeSandbox *self;
-  PrismControlOperation *operation;
-  gboolean still;
-} Hold;
-
 static void
-hold_free (gpointer data)
+stand_still (gpointer data, PrismOperation *operation)
 {
-  Hold *job = data;
-  g_object_unref (job->operation);
-  g_object_unref (job->self);
-  g_free (job);
+  PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (data);
+  hold (self, PRISM_CONTROL_OPERATION (operation), self->freezer);
 }
 
 static void
-hold_there (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+go_on (gpointer self, PrismOperation *operation)
 {
-  Hold *job = data;
-
-  hold (job->self, job->operation, job->still ? job->self->freezer : NULL);
-  g_task_return_boolean (task, TRUE);
+  hold (PRISM_NATIVE_SANDBOX (self), PRISM_CONTROL_OPERATION (operation), NULL);
 }
 
 static void
-hold_or_let_go (PrismNativeSandbox *self, PrismControlOperation *operation, gboolean still)
+hold_or_let_go (PrismNativeSandbox *self, PrismControlOperation *operation, PrismOperationFunc func)
 {
-  if (self->freezer == NULL)
+  g_autoptr (PrismCapabilities) capabilities = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *why;
+
+  if (self->freezer != NULL)
     {
-      g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (PRISM_SANDBOX (self));
-      const char *why = prism_capabilities_get_evidence (capabilities, "pause");
-      g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                                              "no freezer can hold this sandbox still: %s",
-                                              why != NULL ? why : "it was made without control groups");
-      prism_operation_fail (PRISM_OPERATION (operation), error);
+      prism_operation_run_in_thread (PRISM_OPERATION (operation), func);
       return;
     }
-  if (prism_operation_get_may_block (PRISM_OPERATION (operation)))
-    {
-      hold (self, operation, still ? self->freezer : NULL);
-      return;
-    }
-  g_autoptr (GTask) task = g_task_new (self, NULL, NULL, NULL);
-  Hold *job = g_new (Hold, 1);
-  *job = (Hold){ g_object_ref (self), g_object_ref (operation), still };
-  g_task_set_task_data (task, job, hold_free);
-  g_task_run_in_thread (task, hold_there);
+  capabilities = prism_sandbox_dup_capabilities (PRISM_SANDBOX (self));
+  why = prism_capabilities_get_evidence (capabilities, "pause");
+  g_set_error (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
+               "no freezer can hold this sandbox still: %s", why != NULL ? why : "it was made without control groups");
+  prism_operation_fail (PRISM_OPERATION (operation), error);
 }
 
 static void
 prism_native_sandbox_pause (PrismAgentSandbox *base, PrismControlOperation *operation)
 {
-  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, TRUE);
+  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, stand_still);
 }
 
 static void
 prism_native_sandbox_resume (PrismAgentSandbox *base, PrismControlOperation *operation)
 {
-  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, FALSE);
+  hold_or_let_go (PRISM_NATIVE_SANDBOX (base), operation, go_on);
 }
 
 /* Which of two commands that were killed at once it was cannot be told: either is
