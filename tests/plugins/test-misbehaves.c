@@ -411,6 +411,8 @@ main (int argc, char **argv)
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (write_log, NULL, NULL);
   spec = prism_sandbox_spec_new (NULL);
+  prism_limits_set (prism_sandbox_spec_get_limits (spec), "startup-timeout-ms", 1,
+                    NULL); /* on top of that half a minute */
   command = prism_command_new (words);
   prism_command_set_timeout_ms (command, 1); /* and the wrapper's half a minute after it */
   sink = g_memory_output_stream_new_resizable ();
