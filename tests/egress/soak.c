@@ -159,10 +159,10 @@ test_soak (void)
       end_life (&soak);
       begin_life (&soak);
     }
-  g_test_message ("%d answers, %d transfers, %d cut, %d refused", load.answers, load.transfers, load.cut, load.refused);
   /* First the proxy: nobody may be left waiting for it. */
   end_life (&soak);
   soak_end_load (&load);
+  g_test_message ("%d answers, %d transfers, %d cut, %d refused", load.answers, load.transfers, load.cut, load.refused);
   g_test_message ("%u lives, %u changes, %" G_GINT64_FORMAT " requests, %" G_GINT64_FORMAT " MiB", soak.lives,
                   soak.changes, soak.all_requests, soak.all_bytes >> 20);
   g_assert_cmpint (load.wrong, ==, 0);
