@@ -45,19 +45,6 @@ is_own (int fd)
   return false;
 }
 
-/* The folder that holds the target's last component, which is returned too. */
-static int
-open_parent (const char *target, const char **leaf)
-{
-  const char *slash = strrchr (target, '/');
-  char parent[PRISM_WIRE_MAX_PATH + 1] = "";
-
-  *leaf = slash != NULL ? slash + 1 : target;
-  if (slash != NULL)
-    memcpy (parent, target, (size_t)(slash - target));
-  return launch_openat2 (root, parent, O_PATH | O_DIRECTORY, 0);
-}
-
 /* mkdir -p, where it is ours. */
 static int
 make_folders (const char *path)
@@ -81,6 +68,48 @@ make_folders (const char *path)
       path += n + (path[n] == '/');
     }
   return at;
+}
+
+/* The folder that a step was about last, which most often is the next one's too. It is
+ * forgotten when something is mounted on it or above it. */
+static struct
+{
+  char path[PRISM_WIRE_MAX_PATH + 1];
+  int fd;
+  bool own;
+} near = { .fd = -1 };
+
+static void
+leave_near (void)
+{
+  if (near.fd >= 0)
+    close (near.fd);
+  near.fd = -1;
+}
+
+/* The folder that holds the target's last component, which is returned too; with
+ * `make` it is made, with its parents. It stays near's: -1 with errno, and ENOENT
+ * where it is somebody else's. */
+static int
+enter_parent (const char *target, const char **leaf, bool make)
+{
+  const char *slash = strrchr (target, '/');
+  size_t n = slash != NULL ? (size_t)(slash - target) : 0;
+
+  *leaf = slash != NULL ? slash + 1 : target;
+  if (near.fd < 0 || strncmp (near.path, target, n) != 0 || near.path[n] != 0)
+    {
+      leave_near ();
+      memcpy (near.path, target, n);
+      near.path[n] = 0;
+      near.fd = make ? make_folders (near.path) : launch_openat2 (root, near.path, O_PATH | O_DIRECTORY, 0);
+      if (near.fd < 0)
+        return -1;
+      near.own = is_own (near.fd);
+    }
+  if (!near.own)
+    errno = ENOENT;
+  return near.own ? near.fd : -1;
 }
 
 static int
@@ -110,48 +139,22 @@ open_ruled (const char *target)
   return fd;
 }
 
-/* The folder for the target's last component, made with its parents where that is
- * ours; -1 with errno, and ENOENT where it is somebody else's. */
-static int
-make_parent (const char *target, const char **leaf)
-{
-  const char *slash = strrchr (target, '/');
-  char parent[PRISM_WIRE_MAX_PATH + 1];
-  int at;
-
-  snprintf (parent, sizeof parent, "%.*s", slash != NULL ? (int)(slash - target) : 0, target);
-  *leaf = slash != NULL ? slash + 1 : target;
-  at = make_folders (parent);
-  if (at >= 0 && !is_own (at))
-    {
-      close (at);
-      errno = ENOENT;
-      return -1;
-    }
-  return at;
-}
-
 static int
 make_target (const char *target, bool folder)
 {
   const char *leaf;
-  int at, fd, error;
+  int at, fd;
 
   if (folder)
     return make_folders (target);
-  at = make_parent (target, &leaf);
+  at = enter_parent (target, &leaf, true);
   if (at < 0)
     return -1;
   fd = openat (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-  if (fd >= 0)
-    {
-      close (fd);
-      fd = launch_openat2 (at, leaf, O_PATH | O_NOFOLLOW, 0);
-    }
-  error = errno;
-  close (at);
-  errno = error;
-  return fd;
+  if (fd < 0)
+    return -1;
+  close (fd);
+  return launch_openat2 (at, leaf, O_PATH | O_NOFOLLOW, 0);
 }
 
 /* A mount point for `source`: there already, or made where that is allowed. */
@@ -184,8 +187,12 @@ attributes_of (const struct launch_step *step)
 static void
 attach (const struct launch_step *step, int tree, int target)
 {
+  size_t n = strlen (step->target);
+
   if (launch_move_mount (tree, target) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "/%s", step->target);
+  if (strncmp (near.path, step->target, n) == 0 && (near.path[n] == 0 || near.path[n] == '/'))
+    leave_near ();
   close (tree);
   close (target);
 }
@@ -201,11 +208,10 @@ static void
 make_folder (const struct launch_step *step)
 {
   const char *leaf;
-  int parent = open_parent (step->target, &leaf);
+  int parent = enter_parent (step->target, &leaf, false);
 
-  if (parent < 0 || !is_own (parent) || mkdirat (parent, leaf, step->mode) < 0)
+  if (parent < 0 || mkdirat (parent, leaf, step->mode) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
-  close (parent);
 }
 
 static void
@@ -213,14 +219,12 @@ make_file (const struct launch_step *step)
 {
   const char *leaf;
   size_t size = strlen (step->text);
-  int fd = -1, parent = open_parent (step->target, &leaf);
+  int fd = -1, parent = enter_parent (step->target, &leaf, false);
 
-  if (parent < 0 || !is_own (parent)
-      || (fd = openat (parent, leaf, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, step->mode)) < 0
+  if (parent < 0 || (fd = openat (parent, leaf, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, step->mode)) < 0
       || (size > 0 && write (fd, step->text, size) != (ssize_t)size))
     launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
   close (fd);
-  close (parent);
 }
 
 /* Parents are made; a name that is taken stays as it is. */
@@ -228,7 +232,7 @@ static void
 make_link (const struct launch_step *step)
 {
   const char *leaf;
-  int at = make_parent (step->target, &leaf);
+  int at = enter_parent (step->target, &leaf, true);
 
   if (at < 0 || symlinkat (step->text, at, leaf) < 0)
     {
@@ -236,8 +240,6 @@ make_link (const struct launch_step *step)
         launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
       launch_note ("link", "/%s: not made, the name is taken", step->target);
     }
-  if (at >= 0)
-    close (at);
 }
 
 static void
@@ -563,6 +565,7 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
   if (trees == NULL)
     shown ();
   close_masks (stays);
+  leave_near ();
   if (!stays)
     enter_root ();
   close (root);
