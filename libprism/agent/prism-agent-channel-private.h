@@ -167,9 +167,11 @@ void prism_agent_channel_end (PrismAgentChannel *self, PrismAgentEnd end, const 
 void prism_agent_channel_accuse (PrismAgentChannel *self, const char *what);
 /* It was lost because the agent's end was closed, and not for what it said. */
 gboolean prism_agent_channel_hung_up (PrismAgentChannel *self);
-/* The sandbox is paused, or was: every job looks at its clock again. After @resumed_us > 0
- * of it the agent hears so, and every waiter looks too. */
-void prism_agent_channel_look_at_clocks (PrismAgentChannel *self, gint64 resumed_us);
+/* The sandbox is paused, or was: every job looks at its clock again. */
+void prism_agent_channel_look_at_clocks (PrismAgentChannel *self);
+/* To be said before the sandbox goes on: so the agent, which slept too, hears for how long
+ * before it finds that a command's time is up. When it answers, every waiter looks too. */
+void prism_agent_channel_tell_resumed (PrismAgentChannel *self, gint64 paused_us);
 PrismAgentEnd prism_agent_channel_get_end (PrismAgentChannel *self, GError **error);
 /* Reads what is there when nobody else does: so that an idle sandbox's end is seen
  * by who asks. */

@@ -224,17 +224,24 @@ prism_agent_channel_submit (PrismAgentChannel *self,
 /* --- all at once --- */
 
 void
-prism_agent_channel_look_at_clocks (PrismAgentChannel *self, gint64 resumed_us)
+prism_agent_channel_look_at_clocks (PrismAgentChannel *self)
 {
   g_mutex_lock (&self->lock);
   for (GList *l = self->jobs.head; l != NULL; l = l->next)
     prism_agent_channel_wake_job_locked (self, l->data);
   prism_agent_channel_wake_io_locked (self);
-  if (resumed_us > 0 && self->end == PRISM_AGENT_END_NONE)
+  prism_agent_channel_unlock_and_tell (self);
+}
+
+void
+prism_agent_channel_tell_resumed (PrismAgentChannel *self, gint64 paused_us)
+{
+  g_mutex_lock (&self->lock);
+  if (self->end == PRISM_AGENT_END_NONE)
     {
       g_auto (PrismAgentFrame) told = { 0 }, ping = { 0 };
       prism_agent_frame_init (&told, PRISM_WIRE_RESUMED, 0, 0);
-      prism_agent_frame_put (&told, (guint64)resumed_us / 1000, 8);
+      prism_agent_frame_put (&told, (guint64)MAX (paused_us, 0) / 1000, 8);
       prism_agent_frame_init (&ping, PRISM_WIRE_PING, 0, 0);
       prism_agent_frame_seal (&told, 0, 0);
       prism_agent_frame_seal (&ping, 0, 0);

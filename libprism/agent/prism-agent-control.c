@@ -40,7 +40,6 @@ typedef struct
   PrismSandboxStatus from;
   PrismSandboxStatus to;
   const PrismMethod *method; /* of the subclass */
-  gint64 since;              /* resume: of the pause */
 } Change;
 
 static void
@@ -50,9 +49,7 @@ answer_change (PrismAgentSandbox *self, Change *change, const GError *error)
     prism_operation_fail (PRISM_OPERATION (change->operation), error);
   else if (prism_agent_lifecycle_change (prism_agent_sandbox_get_lifecycle (self), change->from, change->to))
     {
-      gboolean resumed = change->to == PRISM_SANDBOX_STATUS_RUNNING;
-      gint64 us = resumed ? g_get_monotonic_time () - change->since : 0;
-      prism_agent_channel_look_at_clocks (prism_agent_sandbox_get_channel (self), us);
+      prism_agent_channel_look_at_clocks (prism_agent_sandbox_get_channel (self));
       prism_control_operation_complete (change->operation);
     }
   else
@@ -106,14 +103,16 @@ agent_resume (PrismSandbox *sandbox, PrismControlOperation *operation)
 {
   PrismAgentSandbox *self = PRISM_AGENT_SANDBOX (sandbox);
   PrismAgentLifecycle *lifecycle = prism_agent_sandbox_get_lifecycle (self);
-  if (prism_agent_lifecycle_is_paused (lifecycle))
-    change_status (self, operation, &resume_method,
-                   (Change){ .from = PRISM_SANDBOX_STATUS_STOPPED,
-                             .to = PRISM_SANDBOX_STATUS_RUNNING,
-                             .since = prism_agent_lifecycle_get_paused_since (lifecycle) });
-  else
-    prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
-                                  "the sandbox is not paused");
+  if (!prism_agent_lifecycle_is_paused (lifecycle))
+    {
+      prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
+                                    "the sandbox is not paused");
+      return;
+    }
+  prism_agent_channel_tell_resumed (prism_agent_sandbox_get_channel (self),
+                                    prism_agent_lifecycle_claim_paused (lifecycle));
+  change_status (self, operation, &resume_method,
+                 (Change){ .from = PRISM_SANDBOX_STATUS_STOPPED, .to = PRISM_SANDBOX_STATUS_RUNNING });
 }
 
 void

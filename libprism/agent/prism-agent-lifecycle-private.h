@@ -20,6 +20,7 @@ typedef struct
   GError *end_error; /* terminate's */
   GQueue waiting;    /* PrismControlOperation that are answered when it is over */
   gint64 paused_since;  /* monotonic us; 0 = it is not paused */
+  gint64 told_until;    /* the agent knows of the pause up to here */
   gint64 paused_us;     /* all pauses that are over */
   gint64 resumed;       /* when the last one was; 0 = there was none */
   GMainContext *context;
@@ -37,6 +38,8 @@ gboolean prism_agent_lifecycle_is_paused (PrismAgentLifecycle *self);
 gint64 prism_agent_lifecycle_get_paused (PrismAgentLifecycle *self, gint64 now, gboolean *paused);
 /* Monotonic us. */
 gint64 prism_agent_lifecycle_get_paused_since (PrismAgentLifecycle *self);
+/* What of this pause, in us, the agent was not told yet; from now on it counts as told. */
+gint64 prism_agent_lifecycle_claim_paused (PrismAgentLifecycle *self);
 /* 0: it never was. */
 gint64 prism_agent_lifecycle_get_resumed (PrismAgentLifecycle *self);
 gboolean prism_agent_lifecycle_check_running (PrismAgentLifecycle *self, GError **error);

@@ -129,7 +129,7 @@ prism_agent_lifecycle_change (PrismAgentLifecycle *self, PrismSandboxStatus from
   if (changes)
     self->status = to;
   if (changes && to == PRISM_SANDBOX_STATUS_STOPPED)
-    self->paused_since = now;
+    self->paused_since = self->told_until = now;
   else if (changes && self->paused_since != 0)
     {
       self->paused_us += now - self->paused_since;
@@ -168,6 +168,17 @@ prism_agent_lifecycle_get_paused_since (PrismAgentLifecycle *self)
   gint64 since = self->paused_since;
   g_mutex_unlock (&self->lock);
   return since;
+}
+
+gint64
+prism_agent_lifecycle_claim_paused (PrismAgentLifecycle *self)
+{
+  g_mutex_lock (&self->lock);
+  gint64 now = g_get_monotonic_time ();
+  gint64 us = now - self->told_until;
+  self->told_until = now;
+  g_mutex_unlock (&self->lock);
+  return us;
 }
 
 gint64
