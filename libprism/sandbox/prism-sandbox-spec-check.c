@@ -38,6 +38,8 @@ check_paths (const char *const *paths, const char *what, GString *offenders)
   for (gsize i = 0; paths != NULL && paths[i] != NULL; i++)
     if (!is_plain_path (paths[i]))
       prism_offend (offenders, "%s: “%s” is not a plain absolute path", what, prism_printable (paths[i]));
+    else if (paths[i][1] == '\0')
+      prism_offend (offenders, "%s: “/” is everything; name what is meant", what);
 }
 
 static void

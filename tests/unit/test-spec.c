@@ -59,11 +59,6 @@ test_paths (void)
       PrismSandboxSpec *spec = make (), *hides = make ();
       g_object_set (spec, "sandbox-path", bad[i], NULL);
       refuse (spec, "sandbox-path");
-      if (g_str_equal (bad[i], "/"))
-        {
-          g_object_unref (hides);
-          continue;
-        }
       prism_sandbox_spec_add_hide (hides, bad[i]);
       refuse (hides, "hide");
     }
