@@ -8,20 +8,6 @@
 
 #include <string.h>
 
-static gboolean bad_value (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-static gboolean
-bad_value (GError **error, const char *format, ...)
-{
-  va_list arguments;
-
-  va_start (arguments, format);
-  if (error != NULL)
-    *error = g_error_new_valist (G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, arguments);
-  va_end (arguments);
-  return FALSE;
-}
-
 static gboolean
 add_rules (GPtrArray *rules, const char *option, char **texts, PrismEgressRuleFlags flags, GError **error)
 {
@@ -79,8 +65,9 @@ make_policy (const PrismCliOptions *self, PrismEgressPolicy *of_file, GError **e
 
   if (of_file != NULL && prism_egress_policy_get_kind (of_file) == PRISM_EGRESS_POLICY_KIND_ALLOW_ALL)
     {
-      bad_value (error, _ ("the policy file lets everything be reached; --allow, --preset and --allow-private add "
-                           "nothing to that"));
+      prism_cli_bad_value (error,
+                           _ ("the policy file lets everything be reached; --allow, --preset and --allow-private add "
+                              "nothing to that"));
       return NULL;
     }
   for (guint i = 0; given != NULL && i < given->len; i++)
@@ -105,14 +92,15 @@ prism_cli_egress_credential (const char *text, GError **error)
   if (colon == NULL || colon[1] == '\0')
     {
       /* The value itself may have been given: it is not said again. */
-      bad_value (error, _ ("--credential: it is HOST=HEADER:ENVNAME, and the value is taken from that variable"));
+      prism_cli_bad_value (error,
+                           _ ("--credential: it is HOST=HEADER:ENVNAME, and the value is taken from that variable"));
       return NULL;
     }
   value = g_getenv (colon + 1);
   if (value == NULL)
     {
-      bad_value (error, _ ("--credential %s=%s: there is no variable of the name that stands after the colon"), host,
-                 header);
+      prism_cli_bad_value (
+          error, _ ("--credential %s=%s: there is no variable of the name that stands after the colon"), host, header);
       return NULL;
     }
   return prism_credential_new (host, header, value, error);
@@ -178,12 +166,13 @@ prism_cli_egress_apply (const PrismCliOptions *self, PrismSandboxSpec *spec, GEr
     return FALSE;
   of_file = prism_sandbox_spec_get_egress_policy (spec);
   if (g_strcmp0 (self->network, "none") == 0 && (of_file != NULL || asks_for_rules (self)))
-    return bad_value (error, _ ("--network none and rules of what may be reached contradict each other"));
+    return prism_cli_bad_value (error, _ ("--network none and rules of what may be reached contradict each other"));
   if (of_file == NULL && !is_about_egress (self))
     {
       if (self->audit != NULL || self->credential != NULL || self->proxy_settings != NULL)
-        return bad_value (error, _ ("--audit, --credential and --proxy-set are for a sandbox with a way out: add "
-                                    "--allow RULE, --preset NAME or --network egress"));
+        return prism_cli_bad_value (error,
+                                    _ ("--audit, --credential and --proxy-set are for a sandbox with a way out: add "
+                                       "--allow RULE, --preset NAME or --network egress"));
       return TRUE;
     }
   if (of_file == NULL || asks_for_rules (self))

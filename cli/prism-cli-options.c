@@ -86,30 +86,17 @@ prism_cli_options_clear (PrismCliOptions *self)
     g_clear_pointer (lists[i], g_strfreev);
 }
 
-static gboolean bad_value (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-static gboolean
-bad_value (GError **error, const char *format, ...)
-{
-  va_list arguments;
-
-  va_start (arguments, format);
-  if (error != NULL)
-    *error = g_error_new_valist (G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, arguments);
-  va_end (arguments);
-  return FALSE;
-}
-
 /* Approval is of a later version: a control that is not there must not look as if it
  * were. */
 static gboolean
 refuse_absent (const PrismCliOptions *self, GError **error)
 {
   if (self->approve != NULL)
-    return bad_value (error, _ ("--approve is not supported by this version, which asks for no approval; leave the "
-                                "option out"));
+    return prism_cli_bad_value (error,
+                                _ ("--approve is not supported by this version, which asks for no approval; leave the "
+                                   "option out"));
   if (self->network != NULL && !g_str_equal (self->network, "none") && !g_str_equal (self->network, "egress"))
-    return bad_value (error, _ ("--network %s: it is none or egress"), self->network);
+    return prism_cli_bad_value (error, _ ("--network %s: it is none or egress"), self->network);
 
   return TRUE;
 }
@@ -128,14 +115,15 @@ check_combinations (PrismCliOptions *self, GError **error)
   self->mode = mode;
 
   if (self->tty && self->no_tty)
-    return bad_value (error, _ ("--tty and --no-tty contradict each other"));
+    return prism_cli_bad_value (error, _ ("--tty and --no-tty contradict each other"));
   if (self->tty && self->no_input)
-    return bad_value (error, _ ("--tty and --no-input contradict each other"));
+    return prism_cli_bad_value (error, _ ("--tty and --no-input contradict each other"));
   if (self->verbose && self->quiet)
-    return bad_value (error, _ ("--verbose and --quiet contradict each other"));
+    return prism_cli_bad_value (error, _ ("--verbose and --quiet contradict each other"));
   if (self->export_path != NULL && self->mode != PRISM_WORKSPACE_MODE_COPY)
-    return bad_value (error, _ ("--export writes out a disposable copy: add --workspace-mode copy; a workspace that is "
-                                "not copied is on the host already"));
+    return prism_cli_bad_value (
+        error, _ ("--export writes out a disposable copy: add --workspace-mode copy; a workspace that is "
+                  "not copied is on the host already"));
   if (self->timeout != NULL && !prism_cli_parse_duration (self->timeout, &self->timeout_ms, error))
     {
       g_prefix_error (error, "--timeout: ");
@@ -204,10 +192,10 @@ add_mounts (PrismSandboxSpec *spec, const char *option, char **texts, gboolean w
       for (; *p != '\0' && *p != ':'; p++)
         g_string_append_c (path, p[0] == '\\' && p[1] == ':' ? *++p : *p);
       if (path->len == 0)
-        return bad_value (error, _ ("%s %s: the path is empty"), option, texts[i]);
+        return prism_cli_bad_value (error, _ ("%s %s: the path is empty"), option, texts[i]);
       if (*p == ':' && p[1] != '/')
-        return bad_value (error, _ ("%s %s: the place inside the sandbox has to be an absolute path"), option,
-                          texts[i]);
+        return prism_cli_bad_value (error, _ ("%s %s: the place inside the sandbox has to be an absolute path"), option,
+                                    texts[i]);
 
       full = prism_cli_path (path->str, error);
       source = full != NULL ? prism_cli_file (full, error) : NULL;
@@ -230,9 +218,9 @@ add_env (PrismSandboxSpec *spec, char **texts, GError **error)
       const char *value = equals != NULL ? equals + 1 : g_getenv (name);
 
       if (name[0] == '\0')
-        return bad_value (error, _ ("--env %s: the name is empty"), texts[i]);
+        return prism_cli_bad_value (error, _ ("--env %s: the name is empty"), texts[i]);
       if (value == NULL)
-        return bad_value (
+        return prism_cli_bad_value (
             error, _ ("--env %s: there is no such variable here to pass on; give it a value, or leave it out"), name);
       prism_sandbox_spec_set_variable (spec, name, value);
     }
@@ -255,7 +243,7 @@ add_limits (PrismSandboxSpec *spec, char **texts, GError **error)
       g_autoptr (GError) local = NULL;
 
       if (name == NULL)
-        bad_value (&local, _ ("it is not of the form NAME=VALUE"));
+        prism_cli_bad_value (&local, _ ("it is not of the form NAME=VALUE"));
       else
         prism_limits_set_string (limits, name, equals + 1, &local);
       if (local == NULL)
@@ -278,7 +266,7 @@ parse_require (char **texts, guint *require, GError **error)
   for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
     {
       if (texts[i][0] == '\0')
-        return bad_value (error, _ ("--require: it names no control"));
+        return prism_cli_bad_value (error, _ ("--require: it names no control"));
       if (!prism_cli_parse_flags (PRISM_TYPE_CONTROLS, texts[i], require, error))
         {
           g_prefix_error (error, "--require: ");

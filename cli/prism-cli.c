@@ -136,6 +136,18 @@ prism_cli_error (const GError *error)
     prism_cli_hint (_ ("hint: %s"), hint);
 }
 
+gboolean
+prism_cli_bad_value (GError **error, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  if (error != NULL)
+    *error = g_error_new_valist (G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, arguments);
+  va_end (arguments);
+  return FALSE;
+}
+
 int
 prism_cli_unwritten (int number)
 {

@@ -54,6 +54,9 @@ char *prism_cli_visible (const char *text);
 gboolean prism_cli_colours (int fd);
 const char *prism_cli_style (int fd, const char *code);
 
+/* An option whose value is not one. Returns FALSE. */
+gboolean prism_cli_bad_value (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
 /* Says that the standard output could not be written (@number: an errno, or 0); returns
  * the exit status of that. */
 int prism_cli_unwritten (int number);
