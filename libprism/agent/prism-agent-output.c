@@ -18,29 +18,6 @@
 /* One step reads no more than this of one stream: others wait. */
 #define READS_A_STEP 8
 
-typedef struct
-{
-  PrismCommand *command;
-  PrismStream stream;
-  GBytes *bytes;
-} Chunk;
-
-static void
-chunk_emit (gpointer data)
-{
-  Chunk *chunk = data;
-  prism_command_emit_output (chunk->command, chunk->stream, chunk->bytes);
-}
-
-static void
-chunk_free (gpointer data)
-{
-  Chunk *chunk = data;
-  g_object_unref (chunk->command);
-  g_bytes_unref (chunk->bytes);
-  g_free (chunk);
-}
-
 /* In the caller's context: its handlers have run. */
 static void
 chunk_done (gpointer data)
@@ -58,14 +35,14 @@ chunk_done (gpointer data)
 static void
 emit (PrismAgentExec *self, PrismAgentOutput *output, GBytes *bytes)
 {
-  Chunk *chunk = g_new (Chunk, 1);
-  *chunk = (Chunk){ g_object_ref (self->command), output->stream, bytes };
   g_atomic_int_set (&output->paused, TRUE);
   if (self->waiter != NULL)
     prism_agent_waiter_pause (self->waiter);
   else
     prism_agent_job_ref (&self->job);
-  prism_operation_emit (PRISM_OPERATION (self->operation), chunk_emit, chunk, chunk_free, chunk_done, output);
+  prism_command_pass_output (self->command, PRISM_OPERATION (self->operation), output->stream, bytes, chunk_done,
+                             output);
+  g_bytes_unref (bytes);
 }
 
 /* --- chunk buffers that are used again when nobody kept them --- */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "prism-command.h"
+#include "prism-operation.h"
 
 G_BEGIN_DECLS
 
@@ -10,6 +11,14 @@ void prism_command_freeze (PrismCommand *self);
 
 /* Whether anyone listens to `output`: if not, nothing needs to be emitted. */
 gboolean prism_command_has_output_handler (PrismCommand *self);
+
+/* Emits `output` where @operation's caller waits; @done as in prism_operation_emit(). */
+void prism_command_pass_output (PrismCommand *self,
+                                PrismOperation *operation,
+                                PrismStream stream,
+                                GBytes *bytes,
+                                GDestroyNotify done,
+                                gpointer done_data);
 
 struct _PrismCommand
 {

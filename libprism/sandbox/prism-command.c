@@ -3,6 +3,7 @@
 
 #include "prism-enum-types.h"
 #include "prism-environment-private.h"
+#include "prism-operation-private.h"
 
 #define DEFAULT_MAX_OUTPUT (G_GINT64_CONSTANT (16) * 1024 * 1024)
 
@@ -694,4 +695,40 @@ void
 prism_command_freeze (PrismCommand *self)
 {
   g_atomic_int_set (&self->frozen, TRUE);
+}
+
+typedef struct
+{
+  PrismCommand *command;
+  PrismStream stream;
+  GBytes *bytes;
+} Chunk;
+
+static void
+chunk_emit (gpointer data)
+{
+  Chunk *chunk = data;
+  prism_command_emit_output (chunk->command, chunk->stream, chunk->bytes);
+}
+
+static void
+chunk_free (gpointer data)
+{
+  Chunk *chunk = data;
+  g_object_unref (chunk->command);
+  g_bytes_unref (chunk->bytes);
+  g_free (chunk);
+}
+
+void
+prism_command_pass_output (PrismCommand *self,
+                           PrismOperation *operation,
+                           PrismStream stream,
+                           GBytes *bytes,
+                           GDestroyNotify done,
+                           gpointer done_data)
+{
+  Chunk *chunk = g_new (Chunk, 1);
+  *chunk = (Chunk){ g_object_ref (self), stream, g_bytes_ref (bytes) };
+  prism_operation_emit (operation, chunk_emit, chunk, chunk_free, done, done_data);
 }

@@ -69,31 +69,6 @@ prism_exec_operation_get_wants_output (PrismExecOperation *self)
   return prism_command_has_output_handler (self->command);
 }
 
-typedef struct
-{
-  PrismCommand *command;
-  PrismStream stream;
-  GBytes *bytes;
-} Chunk;
-
-static void
-chunk_emit (gpointer data)
-{
-  Chunk *chunk = data;
-
-  prism_command_emit_output (chunk->command, chunk->stream, chunk->bytes);
-}
-
-static void
-chunk_free (gpointer data)
-{
-  Chunk *chunk = data;
-
-  g_object_unref (chunk->command);
-  g_bytes_unref (chunk->bytes);
-  g_free (chunk);
-}
-
 /**
  * prism_exec_operation_output_full: (skip)
  * @self: an operation
@@ -112,8 +87,6 @@ void
 prism_exec_operation_output_full (
     PrismExecOperation *self, PrismStream stream, GBytes *bytes, GDestroyNotify done, gpointer done_data)
 {
-  Chunk *chunk;
-
   g_return_if_fail (PRISM_IS_EXEC_OPERATION (self));
   g_return_if_fail (bytes != NULL);
 
@@ -123,9 +96,7 @@ prism_exec_operation_output_full (
         done (done_data);
       return;
     }
-  chunk = g_new (Chunk, 1);
-  *chunk = (Chunk){ g_object_ref (self->command), stream, g_bytes_ref (bytes) };
-  prism_operation_emit (PRISM_OPERATION (self), chunk_emit, chunk, chunk_free, done, done_data);
+  prism_command_pass_output (self->command, PRISM_OPERATION (self), stream, bytes, done, done_data);
 }
 
 /**
