@@ -11,13 +11,18 @@ G_BEGIN_DECLS
 /* Symbols are hidden by default; what carries this is public since 1.0. */
 #define PRISM_AVAILABLE_IN_1_0 __attribute__ ((visibility ("default"))) _PRISM_EXTERN
 
+typedef struct _PrismAction PrismAction;
+typedef struct _PrismApprovalPolicy PrismApprovalPolicy;
+typedef struct _PrismApprovalRequest PrismApprovalRequest;
 typedef struct _PrismAttestation PrismAttestation;
 typedef struct _PrismAuditLog PrismAuditLog;
 typedef struct _PrismAuditRecord PrismAuditRecord;
 typedef struct _PrismBackend PrismBackend;
 typedef struct _PrismCapabilities PrismCapabilities;
 typedef struct _PrismCommand PrismCommand;
+typedef struct _PrismCommandRule PrismCommandRule;
 typedef struct _PrismCredential PrismCredential;
+typedef struct _PrismDecision PrismDecision;
 typedef struct _PrismEgressListener PrismEgressListener;
 typedef struct _PrismEgressPolicy PrismEgressPolicy;
 typedef struct _PrismEgressProxy PrismEgressProxy;
@@ -30,7 +35,9 @@ typedef struct _PrismHealthReport PrismHealthReport;
 typedef struct _PrismLimits PrismLimits;
 typedef struct _PrismMount PrismMount;
 typedef struct _PrismOperation PrismOperation;
+typedef struct _PrismPathGuard PrismPathGuard;
 typedef struct _PrismPluginInfo PrismPluginInfo;
+typedef struct _PrismPolicy PrismPolicy;
 typedef struct _PrismProcess PrismProcess;
 typedef struct _PrismRedactor PrismRedactor;
 typedef struct _PrismRegistry PrismRegistry;

@@ -22,6 +22,8 @@ GQuark prism_policy_error_quark (void);
  *   names the member by its path
  * @PRISM_POLICY_ERROR_UNREADABLE: a policy file, or one that it names, cannot be read
  * @PRISM_POLICY_ERROR_NOT_SUPPORTED: a policy asks for what is not there
+ * @PRISM_POLICY_ERROR_TIMEOUT: a policy did not answer in time
+ * @PRISM_POLICY_ERROR_CANCELLED: the caller cancelled before there was a decision
  *
  * What can be wrong with a policy.
  *
@@ -34,6 +36,8 @@ typedef enum
   PRISM_POLICY_ERROR_MALFORMED,
   PRISM_POLICY_ERROR_UNREADABLE,
   PRISM_POLICY_ERROR_NOT_SUPPORTED,
+  PRISM_POLICY_ERROR_TIMEOUT,
+  PRISM_POLICY_ERROR_CANCELLED,
 } PrismPolicyError;
 
 G_END_DECLS
