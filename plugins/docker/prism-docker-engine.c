@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "prism-docker-engine.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "prism-docker-names.h"
+
+/* Docker 19.03 is the first with what is asked for; what is newer than the last is not
+ * asked for. */
+#define LEAST_MINOR 40
+#define MOST_MINOR  47
+#define MOST_SMALL  (64 * 1024)
+
+struct _PrismDockerEngine
+{
+  PrismHttpClient *client;
+  char *socket;
+  GCancellable *cancellable;
+  gint64 deadline;
+  guint minor;
+};
+
+static char *
+dup_default_socket (void)
+{
+  const char *host = g_getenv ("DOCKER_HOST"), *runtime = g_getenv ("XDG_RUNTIME_DIR");
+  g_autofree char *own = runtime != NULL ? g_build_filename (runtime, "docker.sock", NULL) : NULL;
+
+  if (host != NULL && g_str_has_prefix (host, "unix://"))
+    return g_strdup (host + strlen ("unix://"));
+  if (own != NULL && access (own, F_OK) == 0 && access ("/var/run/docker.sock", W_OK) < 0)
+    return g_steal_pointer (&own);
+  return g_strdup ("/var/run/docker.sock");
+}
+
+PrismDockerEngine *
+prism_docker_engine_new (const char *socket, gint64 deadline, GCancellable *cancellable)
+{
+  PrismDockerEngine *self = g_new0 (PrismDockerEngine, 1);
+
+  self->socket = socket != NULL ? g_strdup (socket) : dup_default_socket ();
+  self->client = prism_http_client_new_for_socket (self->socket);
+  self->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  self->deadline = deadline;
+  return self;
+}
+
+void
+prism_docker_engine_free (PrismDockerEngine *self)
+{
+  prism_http_client_free (self->client);
+  g_clear_object (&self->cancellable);
+  g_free (self->socket);
+  g_free (self);
+}
+
+const char *
+prism_docker_engine_get_socket (PrismDockerEngine *self)
+{
+  return self->socket;
+}
+
+PrismHttpClient *
+prism_docker_engine_get_client (PrismDockerEngine *self)
+{
+  return self->client;
+}
+
+void
+prism_docker_engine_set_deadline (PrismDockerEngine *self, gint64 deadline)
+{
+  self->deadline = deadline;
+}
+
+guint
+prism_docker_engine_get_minor (PrismDockerEngine *self)
+{
+  return self->minor;
+}
+
+/* --- one request ------------------------------------------------------------------- */
+
+/* What the way there says, as errors of a sandbox. */
+static void
+take_failure (PrismDockerEngine *self, const char *what, GError *failure, GError **error)
+{
+  g_autoptr (GError) owned = failure;
+  gint code;
+
+  if (failure->domain != G_IO_ERROR)
+    code = PRISM_SANDBOX_ERROR_FAILED;
+  else if (failure->code == G_IO_ERROR_TIMED_OUT)
+    code = PRISM_SANDBOX_ERROR_TIMEOUT;
+  else if (failure->code == G_IO_ERROR_CANCELLED)
+    code = PRISM_SANDBOX_ERROR_CANCELLED;
+  else if (failure->code == G_IO_ERROR_PERMISSION_DENIED)
+    code = PRISM_SANDBOX_ERROR_DENIED;
+  else if (failure->code == G_IO_ERROR_CONNECTION_REFUSED || failure->code == G_IO_ERROR_NOT_FOUND)
+    code = PRISM_SANDBOX_ERROR_UNAVAILABLE;
+  else
+    code = PRISM_SANDBOX_ERROR_FAILED;
+  g_set_error (error, PRISM_SANDBOX_ERROR, code, "docker: %s: the engine at %s%s", what, failure->message,
+               code == PRISM_SANDBOX_ERROR_UNAVAILABLE ? ": is it running? (systemctl start docker, or name its socket "
+                                                         "with the property socket)"
+               : code == PRISM_SANDBOX_ERROR_DENIED ? ": you may not use it: join the group docker, or use a rootless "
+                                                      "engine of your own"
+                                                    : "");
+}
+
+/* The engine's own words, cut to a line. */
+static char *
+dup_message (const PrismHttpReply *reply)
+{
+  g_autoptr (JsonNode) root = prism_http_json_parse (reply->body, NULL);
+  const char *text = prism_http_json_text (prism_http_json_get (root, "message", NULL));
+  g_autofree char *line = NULL;
+
+  if (text == NULL)
+    text = prism_http_json_text (prism_http_json_get (root, "cause", NULL));
+  if (text == NULL)
+    return g_strdup_printf ("HTTP status %u", reply->status);
+  line = g_strndup (text, 512);
+  g_strdelimit (line, "\r\n\t", ' ');
+  return g_utf8_make_valid (line, -1);
+}
+
+static gboolean
+ask (PrismDockerEngine *self,
+     const char *what,
+     const char *method,
+     const char *path,
+     const char *body,
+     PrismHttpReply *reply,
+     GError **error)
+{
+  g_autofree char *full = self->minor != 0 ? g_strdup_printf ("/v1.%u%s", self->minor, path) : g_strdup (path);
+  g_autoptr (GBytes) bytes = body != NULL ? g_bytes_new (body, strlen (body)) : NULL;
+  const PrismHttpRequest request = { method, full, NULL, bytes, 0 };
+  GError *failure = NULL;
+
+  if (prism_http_client_call (self->client, &request, self->deadline, reply, self->cancellable, &failure))
+    return TRUE;
+  take_failure (self, what, failure, error);
+  return FALSE;
+}
+
+static gboolean
+is_success (const PrismHttpReply *reply)
+{
+  return reply->status >= 200 && reply->status < 300;
+}
+
+static void
+take_status (const char *what, const PrismHttpReply *reply, PrismSandboxError not_found, GError **error)
+{
+  g_autofree char *message = dup_message (reply);
+
+  g_set_error (error, PRISM_SANDBOX_ERROR,
+               reply->status == 404   ? (int)not_found
+               : reply->status == 409 ? (int)PRISM_SANDBOX_ERROR_STATE
+               : reply->status == 400 ? (int)PRISM_SANDBOX_ERROR_REFUSED
+                                      : (int)PRISM_SANDBOX_ERROR_FAILED,
+               "docker: %s: %s", what, message);
+}
+
+static JsonNode *
+ask_json (PrismDockerEngine *self, const char *what, const char *path, GError **error)
+{
+  g_auto (PrismHttpReply) reply = { 0 };
+  g_autoptr (GError) failure = NULL;
+  JsonNode *root;
+
+  if (!ask (self, what, "GET", path, NULL, &reply, error))
+    return NULL;
+  if (!is_success (&reply))
+    {
+      take_status (what, &reply, PRISM_SANDBOX_ERROR_NOT_FOUND, error);
+      return NULL;
+    }
+  root = prism_http_json_parse (reply.body, &failure);
+  if (root == NULL)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "docker: %s: %s", what, failure->message);
+  return root;
+}
+
+/* --- finding out ----------------------------------------------------------------------- */
+
+static guint
+parse_minor (const char *version)
+{
+  guint64 minor;
+
+  return version != NULL && g_str_has_prefix (version, "1.") && strlen (version) <= 6
+                 && g_ascii_string_to_unsigned (version + 2, 10, 0, 9999, &minor, NULL)
+             ? (guint)minor
+             : 0;
+}
+
+gboolean
+prism_docker_engine_open (PrismDockerEngine *self, GError **error)
+{
+  g_auto (PrismHttpReply) reply = { 0 };
+  guint minor;
+
+  self->minor = 0;
+  if (!ask (self, "looking for it", "GET", "/_ping", NULL, &reply, error))
+    return FALSE;
+  if (!is_success (&reply))
+    {
+      take_status ("looking for it", &reply, PRISM_SANDBOX_ERROR_UNAVAILABLE, error);
+      return FALSE;
+    }
+  minor = parse_minor (prism_http_client_get_header (self->client, "Api-Version"));
+  if (minor < LEAST_MINOR)
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE,
+                   minor == 0
+                       ? "docker: what answers at %s is no container engine: it names no API version"
+                       : "docker: the engine at %s is too old: docker 19.03 (API 1.40) is the first that will do",
+                   self->socket);
+      return FALSE;
+    }
+  self->minor = MIN (minor, MOST_MINOR);
+  return TRUE;
+}
+
+JsonNode *
+prism_docker_engine_inspect_image (PrismDockerEngine *self, const char *image, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/images/%s/json", image);
+  g_autoptr (GError) failure = NULL;
+  JsonNode *root = ask_json (self, "looking at the image", path, &failure);
+
+  if (root == NULL && g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
+                 "docker: the engine does not have the image %s, and none is ever pulled by itself: docker pull %s",
+                 image, image);
+  else if (root == NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return root;
+}
+
+JsonNode *
+prism_docker_engine_inspect_network (PrismDockerEngine *self, const char *name, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/networks/%s", name);
+  return ask_json (self, "looking at the network", path, error);
+}
+
+JsonNode *
+prism_docker_engine_inspect (PrismDockerEngine *self, const char *container, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/containers/%s/json", container);
+  return ask_json (self, "looking at the container", path, error);
+}
+
+JsonNode *
+prism_docker_engine_info (PrismDockerEngine *self, GError **error)
+{
+  return ask_json (self, "asking for its set-up", "/info", error);
+}
+
+JsonNode *
+prism_docker_engine_version (PrismDockerEngine *self, GError **error)
+{
+  return ask_json (self, "asking for its version", "/version", error);
+}
+
+JsonNode *
+prism_docker_engine_list (PrismDockerEngine *self, GError **error)
+{
+  /* {"label":["prism.sandbox=1"]} */
+  return ask_json (self, "listing the sandboxes",
+                   "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22prism.sandbox%3D1%22%5D%7D", error);
+}
+
+GPtrArray *
+prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GError **error)
+{
+  g_autoptr (GPtrArray) events = g_ptr_array_new_with_free_func ((GDestroyNotify)json_node_unref);
+  g_autofree char *path =
+      g_strdup_printf ("/events?since=0&until=%" G_GINT64_FORMAT
+                       "&filters=%%7B%%22container%%22%%3A%%5B%%22%s%%22%%5D%%7D", /* {"container":["…"]} */
+                       g_get_real_time () / G_USEC_PER_SEC + 1, container);
+  g_auto (PrismHttpReply) reply = { 0 };
+  g_auto (GStrv) lines = NULL;
+  g_autofree char *text = NULL;
+
+  if (!ask (self, "asking what became of it", "GET", path, NULL, &reply, error))
+    return NULL;
+  text = g_strndup (g_bytes_get_data (reply.body, NULL), g_bytes_get_size (reply.body));
+  lines = g_strsplit (text, "\n", 1024);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_autoptr (GBytes) line = g_bytes_new (lines[i], strlen (lines[i]));
+      JsonNode *event = lines[i][0] != 0 ? prism_http_json_parse (line, NULL) : NULL;
+      if (event != NULL)
+        g_ptr_array_add (events, event);
+    }
+  return g_steal_pointer (&events);
+}
+
+/* --- doing ------------------------------------------------------------------------------ */
+
+char *
+prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error)
+{
+  g_autofree char *body = prism_docker_plan_to_json (plan, self->minor);
+  g_autofree char *path = g_strdup_printf ("/containers/create?name=%s", plan->name);
+  g_auto (PrismHttpReply) reply = { 0 };
+  g_autoptr (JsonNode) root = NULL;
+  const char *id;
+
+  if (!ask (self, "making the container", "POST", path, body, &reply, error))
+    return NULL;
+  if (!is_success (&reply))
+    {
+      take_status ("making the container", &reply, PRISM_SANDBOX_ERROR_NOT_FOUND, error);
+      return NULL;
+    }
+  root = prism_http_json_parse (reply.body, NULL);
+  id = prism_http_json_text (prism_http_json_get (root, "Id", NULL));
+  if (prism_docker_is_container_id (id))
+    return g_strdup (id);
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED,
+                       "docker: making the container: the engine's answer names no container");
+  return NULL;
+}
+
+PrismHttpCall *
+prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container)
+{
+  g_autofree char *path = g_strdup_printf ("/v1.%u/containers/%s/start", self->minor, container);
+  const PrismHttpRequest request = { "POST", path, NULL, NULL, 0 };
+  return prism_http_client_begin (self->client, &request);
+}
+
+gboolean
+prism_docker_engine_end_start (PrismDockerEngine *self, PrismHttpCall *call, const char *container, GError **error)
+{
+  g_auto (PrismHttpReply) reply = { 0 };
+  GError *failure = NULL;
+
+  if (!prism_http_call_end (call, self->deadline, &reply, self->cancellable, &failure))
+    {
+      take_failure (self, "starting the container", failure, error);
+      return FALSE;
+    }
+  if (is_success (&reply) || reply.status == 304)
+    return TRUE;
+  take_status ("starting the container", &reply, PRISM_SANDBOX_ERROR_LOST, error);
+  return FALSE;
+}
+
+static gboolean
+act (PrismDockerEngine *self, const char *what, const char *container, const char *action, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/containers/%s/%s", container, action);
+  g_auto (PrismHttpReply) reply = { 0 };
+
+  if (!ask (self, what, "POST", path, NULL, &reply, error))
+    return FALSE;
+  if (is_success (&reply))
+    return TRUE;
+  take_status (what, &reply, PRISM_SANDBOX_ERROR_LOST, error);
+  return FALSE;
+}
+
+gboolean
+prism_docker_engine_pause (PrismDockerEngine *self, const char *container, gboolean pause, GError **error)
+{
+  return act (self, pause ? "pausing the container" : "resuming the container", container, pause ? "pause" : "unpause",
+              error);
+}
+
+/* Two may remove it at once: the daemon by itself when it has ended, and we. */
+static gboolean
+wait_removed (PrismDockerEngine *self, const char *container, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/containers/%s/wait?condition=removed", container);
+  g_auto (PrismHttpReply) reply = { 0 };
+
+  if (!ask (self, "waiting until the container is gone", "POST", path, NULL, &reply, error))
+    return FALSE;
+  if (is_success (&reply) || reply.status == 404)
+    return TRUE;
+  take_status ("waiting until the container is gone", &reply, PRISM_SANDBOX_ERROR_NOT_FOUND, error);
+  return FALSE;
+}
+
+gboolean
+prism_docker_engine_remove (PrismDockerEngine *self, const char *container, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("/containers/%s?force=1&v=1", container);
+  g_auto (PrismHttpReply) reply = { 0 };
+
+  if (!ask (self, "removing the container", "DELETE", path, NULL, &reply, error))
+    return FALSE;
+  if (is_success (&reply) || reply.status == 404)
+    return TRUE;
+  if (reply.status == 409)
+    return wait_removed (self, container, error);
+  take_status ("removing the container", &reply, PRISM_SANDBOX_ERROR_NOT_FOUND, error);
+  return FALSE;
+}
+
+/* The one file of a tar. */
+static char *
+take_from_tar (GBytes *tar)
+{
+  gsize size;
+  const char *bytes = g_bytes_get_data (tar, &size);
+  g_autofree char *octal = size > 512 ? g_strndup (bytes + 124, 12) : NULL;
+  guint64 length;
+
+  if (octal == NULL || (bytes[156] != '0' && bytes[156] != 0))
+    return NULL;
+  length = g_ascii_strtoull (g_strstrip (octal), NULL, 8);
+  return length <= size - 512 && length <= MOST_SMALL && memchr (bytes + 512, 0, length) == NULL
+             ? g_strndup (bytes + 512, length)
+             : NULL;
+}
+
+char *
+prism_docker_engine_read_file (PrismDockerEngine *self, const char *container, const char *path, GError **error)
+{
+  g_autofree char *request = g_strdup_printf ("/containers/%s/archive?path=%s", container, path);
+  g_auto (PrismHttpReply) reply = { 0 };
+
+  if (!ask (self, "reading a file of the image's", "GET", request, NULL, &reply, error))
+    return NULL;
+  return is_success (&reply) ? take_from_tar (reply.body) : NULL;
+}

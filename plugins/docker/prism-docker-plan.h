@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is asked for becomes what the engine is asked for. Pure: no file, no daemon. */
+#pragma once
+
+#include "prism-docker-options.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *source, *target;
+  gboolean readonly;
+} PrismDockerBind;
+
+typedef struct
+{
+  char *target;
+  char *options;
+} PrismDockerTmpfs;
+
+/* A view that only root's commands' own ids may be seen through: made by the keeper, at
+ * room/NAME, before the engine is asked. */
+typedef struct
+{
+  char *source, *name;
+  gboolean folder, readonly;
+  guint from_uid, from_gid; /* the owner of what is shown */
+} PrismDockerShift;
+
+typedef struct
+{
+  char *name;    /* the container's */
+  char *image;
+  char *user;
+  char *runtime; /* NULL = the daemon's own */
+  char *network;
+  char **labels; /* KEY=VALUE */
+  char **command;
+  GPtrArray *binds;  /* PrismDockerBind */
+  GPtrArray *tmpfs;  /* PrismDockerTmpfs */
+  GPtrArray *shifts; /* PrismDockerShift */
+  GPtrArray *forget; /* char *: paths inside that a copy is not to have */
+  gint64 memory_bytes, shm_bytes, cpu_millis, pids, open_files, stop_seconds;
+  gboolean auto_remove;
+  gboolean copies; /* the workspace is imported */
+} PrismDockerPlan;
+
+/* Everything that is wrong is added to @offenders; NULL when something was.
+ * @folder: the sandbox's on the host, whose "host" the container will see; @volumes: (nullable): paths
+ * where the image wants volumes: small file systems instead. */
+PrismDockerPlan *prism_docker_plan_new (const PrismDockerAsked *asked,
+                                        const char *folder,
+                                        const char *const *volumes,
+                                        GString *offenders);
+void prism_docker_plan_free (PrismDockerPlan *self);
+
+/* The body of the engine's create request; @api_minor: of its version 1.N. */
+char *prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor);
+/* The arguments of `docker create`, without the program's name. */
+char **prism_docker_plan_to_argv (const PrismDockerPlan *self);
+
+/* "sha256:…" of the image. */
+char *prism_docker_plan_dup_digest (const PrismDockerPlan *self);
+
+/* SHA-256 of the compact JSON of the arguments: what pid 1 is. */
+char *prism_docker_fingerprint (const char *const *argv);
+
+void prism_docker_offend (GString *offenders, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismDockerPlan, prism_docker_plan_free)
+
+G_END_DECLS
