@@ -20,6 +20,16 @@ prism_json_new (void)
   return self;
 }
 
+/* For protocols in which a line is a message. */
+PrismJson *
+prism_json_new_compact (void)
+{
+  PrismJson *self = prism_json_new ();
+
+  self->compact = TRUE;
+  return self;
+}
+
 void
 prism_json_free (PrismJson *self)
 {
@@ -50,7 +60,25 @@ prism_json_print (PrismJson *self, int fd)
   return TRUE;
 }
 
-/* @data is UTF-8. DEL and C1 controls are legal in JSON, and mischief on a terminal. */
+/* Legal in JSON, and mischief where it is shown or cut into lines: DEL, the C1 controls,
+ * U+2028 and U+2029. How many bytes it has; 0: it is none of these. */
+static gsize
+odd_character (const char *data, gsize length, gunichar *code)
+{
+  const guchar *p = (const guchar *)data;
+
+  if (p[0] == 0x7f)
+    *code = 0x7f;
+  else if (p[0] == 0xc2 && length > 1 && p[1] < 0xa0)
+    *code = p[1];
+  else if (p[0] == 0xe2 && length > 2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
+    *code = 0x2000 | (p[2] & 0x3f);
+  else
+    return 0;
+  return p[0] == 0x7f ? 1 : p[0] == 0xc2 ? 2 : 3;
+}
+
+/* @data is UTF-8. */
 static void
 append_escaped (GString *text, const char *data, gsize length)
 {
@@ -60,9 +88,10 @@ append_escaped (GString *text, const char *data, gsize length)
   for (gsize i = 0; i < length; i++)
     {
       guchar c = data[i];
-      gboolean c1 = c == 0xc2 && i + 1 < length && (guchar)data[i + 1] < 0xa0;
+      gunichar code = c;
+      gsize odd = c >= 0x7f ? odd_character (data + i, length - i, &code) : 0;
 
-      if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f && !c1)
+      if (c >= 0x20 && c != '"' && c != '\\' && odd == 0)
         continue;
       g_string_append_len (text, data + start, i - start);
       if (c == '"' || c == '\\')
@@ -70,7 +99,8 @@ append_escaped (GString *text, const char *data, gsize length)
       else if (c < sizeof names && names[c] != 0)
         g_string_append_printf (text, "\\%c", names[c]);
       else
-        g_string_append_printf (text, "\\u%04x", c1 ? (guchar)data[++i] : c);
+        g_string_append_printf (text, "\\u%04x", code);
+      i += odd > 0 ? odd - 1 : 0;
       start = i + 1;
     }
   g_string_append_len (text, data + start, length - start);
@@ -115,7 +145,7 @@ begin_value (PrismJson *self, const char *key)
 {
   if (!self->first)
     g_string_append_c (self->text, ',');
-  if (self->depth > 0)
+  if (self->depth > 0 && !self->compact)
     {
       g_string_append_c (self->text, '\n');
       for (guint i = 0; i < self->depth; i++)
@@ -124,7 +154,7 @@ begin_value (PrismJson *self, const char *key)
   if (key != NULL)
     {
       append_quoted (self->text, key, strlen (key));
-      g_string_append (self->text, ": ");
+      g_string_append (self->text, self->compact ? ":" : ": ");
     }
   self->first = FALSE;
 }
@@ -142,7 +172,7 @@ static void
 end (PrismJson *self, char bracket)
 {
   self->depth--;
-  if (!self->first)
+  if (!self->first && !self->compact)
     {
       g_string_append_c (self->text, '\n');
       for (guint i = 0; i < self->depth; i++)

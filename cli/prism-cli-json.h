@@ -11,10 +11,12 @@ typedef struct
 {
   GString *text;
   guint depth;
-  gboolean first; /* in the current object or array */
+  gboolean first;   /* in the current object or array */
+  gboolean compact; /* all on one line */
 } PrismJson;
 
 PrismJson *prism_json_new (void);
+PrismJson *prism_json_new_compact (void);
 void prism_json_free (PrismJson *self);
 gboolean prism_json_print (PrismJson *self, int fd);
 
