@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A backend's properties as JSON: what `prism inspect` shows. */
+/* What plug-ins provide, as JSON: what `prism inspect` shows. */
 #include "prism-cli-backend-json.h"
 
 #include "prism-cli-property.h"
@@ -70,6 +70,7 @@ add_property (PrismJson *json, GParamSpec *pspec)
   prism_json_string (json, "name", pspec->name);
   prism_json_string (json, "type", type_word (pspec->value_type));
   prism_json_string (json, "description", g_param_spec_get_blurb (pspec));
+  prism_json_boolean (json, "settable", prism_cli_property_is_settable (pspec));
   prism_json_string (json, "default", standard);
   prism_json_string (json, "range", choices ? NULL : range);
   if (choices)
@@ -80,6 +81,28 @@ add_property (PrismJson *json, GParamSpec *pspec)
   prism_json_end_object (json);
 }
 
+static void
+add_properties (PrismJson *json, const char *key, GType type, gboolean (*is_wanted) (GParamSpec *pspec))
+{
+  guint n = 0;
+  g_autofree GParamSpec **pspecs = prism_cli_list_properties (type, &n);
+
+  prism_json_begin_array (json, key);
+  for (guint i = 0; i < n; i++)
+    if (is_wanted == NULL || is_wanted (pspecs[i]))
+      add_property (json, pspecs[i]);
+  prism_json_end_array (json);
+}
+
+static void
+begin_type (PrismJson *json, const char *name, GType type)
+{
+  prism_json_begin_object (json, NULL);
+  prism_json_string (json, "name", name);
+  prism_json_string (json, "type_name", g_type_name (type));
+  add_properties (json, "properties", type, NULL);
+}
+
 /* An array with one object for each of @names, whose plug-ins are loaded. */
 void
 prism_cli_json_backends (PrismJson *json, const char *key, PrismRegistry *registry, const char *const *names)
@@ -88,19 +111,51 @@ prism_cli_json_backends (PrismJson *json, const char *key, PrismRegistry *regist
   for (guint i = 0; names[i] != NULL; i++)
     {
       GType type = prism_registry_get_backend_type (registry, names[i], NULL);
-      g_autofree GParamSpec **pspecs = NULL;
-      guint n = 0;
 
       if (type == G_TYPE_INVALID)
         continue;
-      pspecs = prism_cli_list_properties (type, &n);
-      prism_json_begin_object (json, NULL);
-      prism_json_string (json, "name", names[i]);
-      prism_json_string (json, "type_name", g_type_name (type));
-      prism_json_begin_array (json, "properties");
-      for (guint j = 0; j < n; j++)
-        add_property (json, pspecs[j]);
-      prism_json_end_array (json);
+      begin_type (json, names[i], type);
+      prism_json_end_object (json);
+    }
+  prism_json_end_array (json);
+}
+
+static gboolean
+is_limit (GParamSpec *pspec)
+{
+  gint64 standard, minimum, maximum;
+
+  return prism_param_spec_get_bounds (pspec, PRISM_LIMITS_PROFILE_STANDARD, &standard, &minimum, &maximum);
+}
+
+/* What a proxy may leave out. The class is loaded: its plug-in checked it. */
+static void
+add_capabilities (PrismJson *json, GType type)
+{
+  gpointer klass = g_type_class_ref (type);
+  const PrismEgressProxyInterface *iface = g_type_interface_peek (klass, PRISM_TYPE_EGRESS_PROXY);
+
+  prism_json_begin_object (json, "capabilities");
+  prism_json_boolean (json, "statistics", iface->dup_stats != NULL);
+  prism_json_boolean (json, "signed_attestations", iface->sign_attestation != NULL);
+  prism_json_end_object (json);
+  g_type_class_unref (klass);
+}
+
+/* As the backends; and what every listener of a proxy is held to. */
+void
+prism_cli_json_egress_proxies (PrismJson *json, const char *key, PrismRegistry *registry, const char *const *names)
+{
+  prism_json_begin_array (json, key);
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      GType type = prism_registry_get_egress_proxy_type (registry, names[i], NULL);
+
+      if (type == G_TYPE_INVALID)
+        continue;
+      begin_type (json, names[i], type);
+      add_capabilities (json, type);
+      add_properties (json, "limits", PRISM_TYPE_EGRESS_LISTENER, is_limit);
       prism_json_end_object (json);
     }
   prism_json_end_array (json);

@@ -8,5 +8,9 @@
 G_BEGIN_DECLS
 
 void prism_cli_json_backends (PrismJson *json, const char *key, PrismRegistry *registry, const char *const *names);
+void prism_cli_json_egress_proxies (PrismJson *json,
+                                    const char *key,
+                                    PrismRegistry *registry,
+                                    const char *const *names);
 
 G_END_DECLS

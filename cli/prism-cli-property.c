@@ -127,9 +127,27 @@ parse_value (const char *text, GValue *value, gboolean *known, GError **error)
   return *known;
 }
 
-/* @value: initialised here, to the property's type. */
+/* What can be written and not read. */
+static gboolean
+is_secret (GParamSpec *pspec)
+{
+  return (pspec->flags & G_PARAM_READABLE) == 0;
+}
+
+/* By an option: what text can say, and is no secret. */
 gboolean
-prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GError **error)
+prism_cli_property_is_settable (GParamSpec *pspec)
+{
+  GType type = pspec->value_type;
+
+  return !is_secret (pspec)
+         && (type == G_TYPE_STRING || type == G_TYPE_FILE || type == G_TYPE_STRV || type == G_TYPE_BOOLEAN
+             || type == G_TYPE_DOUBLE || is_integer (type) || G_TYPE_IS_ENUM (type) || G_TYPE_IS_FLAGS (type));
+}
+
+/* @option: what the messages name; @value: initialised here, to the property's type. */
+gboolean
+prism_cli_property_parse (const char *option, GParamSpec *pspec, const char *text, GValue *value, GError **error)
 {
   g_autoptr (GError) local = NULL;
   g_autofree char *kind = prism_cli_property_kind (pspec);
@@ -140,14 +158,13 @@ prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GE
   if (!parse_value (text, value, &known, &local))
     {
       if (local != NULL)
-        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--set %s: %s", pspec->name, local->message);
+        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s %s: %s", option, pspec->name, local->message);
       else if (known)
-        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("--set %s: “%s” is not %s"), pspec->name, text,
-                     kind);
+        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: “%s” is not %s"), option, pspec->name,
+                     text, kind);
       else
-        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                     _ ("--set %s: it holds a %s, which text cannot say"), pspec->name,
-                     g_type_name (pspec->value_type));
+        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: it holds a %s, which text cannot say"),
+                     option, pspec->name, g_type_name (pspec->value_type));
       return FALSE;
     }
 
@@ -158,7 +175,7 @@ prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GE
     {
       g_autofree char *range = prism_cli_property_range (pspec);
 
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("--set %s: “%s” is out of its range (%s)"),
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: “%s” is out of its range (%s)"), option,
                    pspec->name, text, range != NULL ? range : kind);
       return FALSE;
     }
@@ -192,21 +209,30 @@ prism_cli_list_properties (GType type, guint *n)
   return (GParamSpec **)g_ptr_array_free (kept, FALSE);
 }
 
+/* Where an object's options come from. */
+typedef struct
+{
+  const char *option; /* --set, --proxy-set */
+  const char *owner;  /* for people: “native” */
+  GType type;
+} Options;
+
 static void
-set_unknown (const char *backend, GType type, const char *name, GError **error)
+set_unknown (const Options *options, const char *name, GError **error)
 {
   guint n;
-  g_autofree GParamSpec **pspecs = prism_cli_list_properties (type, &n);
+  g_autofree GParamSpec **pspecs = prism_cli_list_properties (options->type, &n);
   g_autoptr (GString) list = g_string_new (NULL);
 
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", pspecs[i]->name);
-  if (n == 0)
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                 _ ("--set %s: the backend “%s” has no properties that could be set"), name, backend);
+    if (prism_cli_property_is_settable (pspecs[i]))
+      g_string_append_printf (list, "%s%s", list->len > 0 ? ", " : "", pspecs[i]->name);
+  if (list->len == 0)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: %s has no properties that could be set"),
+                 options->option, name, options->owner);
   else
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                 _ ("--set %s: the backend “%s” has no such property; it has: %s"), name, backend, list->str);
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: %s has no such property; it has: %s"),
+                 options->option, name, options->owner, list->str);
 }
 
 static void
@@ -217,10 +243,40 @@ values_free (GArray *values)
   g_array_unref (values);
 }
 
-static GObject *
-make_object (const char *backend, GType type, const char *const *settings, GError **error)
+/* One NAME=VALUE. @name is the property's own. */
+static gboolean
+parse_setting (const Options *options,
+               GObjectClass *klass,
+               const char *setting,
+               const char **property,
+               GValue *value,
+               GError **error)
 {
-  GObjectClass *klass = g_type_class_ref (type);
+  const char *equals = strchr (setting, '=');
+  g_autofree char *name = equals != NULL ? g_strndup (setting, equals - setting) : NULL;
+  GParamSpec *pspec = name != NULL ? g_object_class_find_property (klass, name) : NULL;
+
+  if (name == NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("%s %s: it is not of the form NAME=VALUE"),
+                 options->option, setting);
+  else if (pspec == NULL || (pspec->flags & G_PARAM_WRITABLE) == 0)
+    set_unknown (options, name, error);
+  else if (is_secret (pspec))
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                 _ ("%s %s: it is a secret, and everybody on this machine can read a command line"), options->option,
+                 name);
+  else
+    {
+      *property = pspec->name;
+      return prism_cli_property_parse (options->option, pspec, equals + 1, value, error);
+    }
+  return FALSE;
+}
+
+static GObject *
+make_object (const Options *options, const char *const *settings, GError **error)
+{
+  GObjectClass *klass = g_type_class_ref (options->type);
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   GArray *values = g_array_new (FALSE, TRUE, sizeof (GValue));
   GObject *object = NULL;
@@ -228,27 +284,21 @@ make_object (const char *backend, GType type, const char *const *settings, GErro
 
   for (guint i = 0; good && settings != NULL && settings[i] != NULL; i++)
     {
-      const char *equals = strchr (settings[i], '=');
-      g_autofree char *name = equals != NULL ? g_strndup (settings[i], equals - settings[i]) : NULL;
-      GParamSpec *pspec = name != NULL ? g_object_class_find_property (klass, name) : NULL;
       GValue value = G_VALUE_INIT;
+      const char *name = NULL;
 
-      good = FALSE;
-      if (name == NULL)
-        g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, _ ("--set %s: it is not of the form NAME=VALUE"),
-                     settings[i]);
-      else if (pspec == NULL || (pspec->flags & G_PARAM_WRITABLE) == 0)
-        set_unknown (backend, type, name, error);
-      else
+      good = parse_setting (options, klass, settings[i], &name, &value, error);
+      if (good)
         {
-          good = prism_cli_property_parse (pspec, equals + 1, &value, error);
-          g_ptr_array_add (names, (gpointer)pspec->name);
+          g_ptr_array_add (names, (gpointer)name);
           g_array_append_val (values, value);
         }
+      else if (G_IS_VALUE (&value))
+        g_value_unset (&value);
     }
 
   if (good)
-    object = g_object_new_with_properties (type, names->len, (const char **)names->pdata,
+    object = g_object_new_with_properties (options->type, names->len, (const char **)names->pdata,
                                            (const GValue *)(void *)values->data);
   values_free (values);
   g_type_class_unref (klass);
@@ -259,42 +309,19 @@ PrismBackend *
 prism_cli_make_backend (PrismRegistry *registry, const char *name, const char *const *settings, GError **error)
 {
   GType type = prism_registry_get_backend_type (registry, name, error);
+  g_autofree char *owner = g_strdup_printf (_ ("the backend “%s”"), name);
+  const Options options = { "--set", owner, type };
 
-  return type != G_TYPE_INVALID ? PRISM_BACKEND (make_object (name, type, settings, error)) : NULL;
-}
-
-/* An object that is there already: one property after the other. */
-static gboolean
-set_property (GObject *object, const char *setting, GError **error)
-{
-  const char *equals = strchr (setting, '=');
-  g_autofree char *name = equals != NULL ? g_strndup (setting, equals - setting) : NULL;
-  GParamSpec *pspec = name != NULL ? g_object_class_find_property (G_OBJECT_GET_CLASS (object), name) : NULL;
-  g_auto (GValue) value = G_VALUE_INIT;
-
-  if (name == NULL)
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                 _ ("--proxy-set %s: it is not of the form NAME=VALUE"), setting);
-  else if (pspec == NULL || (pspec->flags & G_PARAM_WRITABLE) == 0 || G_TYPE_IS_OBJECT (pspec->value_type))
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                 _ ("--proxy-set %s: the egress proxy has no such property that could be set"), name);
-  else if (prism_cli_property_parse (pspec, equals + 1, &value, error))
-    {
-      g_object_set_property (object, pspec->name, &value);
-      return TRUE;
-    }
-  return FALSE;
+  return type != G_TYPE_INVALID ? PRISM_BACKEND (make_object (&options, settings, error)) : NULL;
 }
 
 PrismEgressProxy *
 prism_cli_make_egress_proxy (PrismRegistry *registry, const char *const *settings, GError **error)
 {
-  g_autoptr (PrismEgressProxy) proxy = prism_registry_create_egress_proxy (registry, NULL, error);
+  GType type = prism_registry_get_egress_proxy_type (registry, NULL, error);
+  const Options options = { "--proxy-set", _ ("the egress proxy"), type };
 
-  for (guint i = 0; proxy != NULL && settings != NULL && settings[i] != NULL; i++)
-    if (!set_property (G_OBJECT (proxy), settings[i], error))
-      return NULL;
-  return g_steal_pointer (&proxy);
+  return type != G_TYPE_INVALID ? PRISM_EGRESS_PROXY (make_object (&options, settings, error)) : NULL;
 }
 
 /* For people: "a boolean", "one of: a, b". */

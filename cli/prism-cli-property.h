@@ -13,7 +13,9 @@ prism_cli_make_backend (PrismRegistry *registry, const char *name, const char *c
 PrismEgressProxy *
 prism_cli_make_egress_proxy (PrismRegistry *registry, const char *const *settings, GError **error);
 
-gboolean prism_cli_property_parse (GParamSpec *pspec, const char *text, GValue *value, GError **error);
+gboolean prism_cli_property_is_settable (GParamSpec *pspec);
+gboolean prism_cli_property_parse (
+    const char *option, GParamSpec *pspec, const char *text, GValue *value, GError **error);
 char *prism_cli_property_kind (GParamSpec *pspec);
 char *prism_cli_property_default (GParamSpec *pspec);
 char *prism_cli_property_range (GParamSpec *pspec);

@@ -65,9 +65,8 @@ backend_of (char **words)
 }
 
 static void
-offer_settings (const char *prefix, const char *backend)
+offer_settings (const char *prefix, GType type)
 {
-  GType type = prism_registry_get_backend_type (prism_registry_get_default (), backend, NULL);
   const char *equals = strchr (prefix, '=');
   g_autofree GParamSpec **pspecs = NULL;
   guint n = 0;
@@ -76,7 +75,9 @@ offer_settings (const char *prefix, const char *backend)
     return;
   pspecs = prism_cli_list_properties (type, &n);
   for (guint i = 0; i < n; i++)
-    if (equals == NULL)
+    if (!prism_cli_property_is_settable (pspecs[i]))
+      continue;
+    else if (equals == NULL)
       offer (prefix, pspecs[i]->name, "=");
     else if (strlen (pspecs[i]->name) == (gsize)(equals - prefix) && g_str_has_prefix (prefix, pspecs[i]->name))
       {
@@ -100,8 +101,10 @@ offer_value (const char *option, const char *prefix, char **words)
   static const char *const files[] = { "ro",     "rw",    "hide",   "protect",    "export",
                                        "policy", "audit", "attest", "attest-key", NULL };
 
+  PrismRegistry *registry = prism_registry_get_default ();
+
   if (g_str_equal (option, "backend"))
-    offer_strv (prefix, prism_registry_list_backends (prism_registry_get_default ()), "");
+    offer_strv (prefix, prism_registry_list_backends (registry), "");
   else if (g_str_equal (option, "workspace"))
     g_print (":folders\n");
   else if (g_str_equal (option, "workspace-mode"))
@@ -113,7 +116,7 @@ offer_value (const char *option, const char *prefix, char **words)
   else if (g_str_equal (option, "listen"))
     offer_strv (prefix, g_strsplit ("127.0.0.1:3128 unix:", " ", -1), "");
   else if (g_str_equal (option, "proxy-set"))
-    offer_strv (prefix, g_strsplit ("trust-file parent-proxy", " ", -1), "=");
+    offer_settings (prefix, prism_registry_get_egress_proxy_type (registry, NULL, NULL));
   else if (g_str_equal (option, "approve"))
     offer_strv (prefix, g_strsplit ("never ask always", " ", -1), "");
   else if (g_str_equal (option, "limit"))
@@ -127,7 +130,7 @@ offer_value (const char *option, const char *prefix, char **words)
   else if (g_str_equal (option, "require"))
     offer_controls (prefix);
   else if (g_str_equal (option, "set"))
-    offer_settings (prefix, backend_of (words));
+    offer_settings (prefix, prism_registry_get_backend_type (registry, backend_of (words), NULL));
   else if (g_strv_contains (files, option))
     g_print (":files\n");
 }
@@ -193,7 +196,11 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
   else if (command->run == prism_cmd_run)
     g_print (":commands\n");
   else if (command->run == prism_cmd_doctor || command->run == prism_cmd_inspect)
-    offer_strv (last, prism_registry_list_backends (prism_registry_get_default ()), "");
+    {
+      offer_strv (last, prism_registry_list_backends (prism_registry_get_default ()), "");
+      if (command->run == prism_cmd_inspect)
+        offer_strv (last, prism_registry_list_egress_proxies (prism_registry_get_default ()), "");
+    }
   else if (command->run == prism_cmd_log)
     g_print (":files\n");
   else if (command->run == prism_cmd_policy)

@@ -29,7 +29,7 @@ typedef struct
   PrismPluginInfo *info;
   PrismPluginState state;
   const GError *error;
-  JsonNode *backends; /* what the trial printed; NULL: it was not loaded */
+  JsonNode *details;  /* what the trial printed; NULL: it was not loaded */
   GListModel *health; /* what its backends can do here; NULL: not asked */
 } Row;
 
@@ -37,7 +37,7 @@ static void
 row_free (Row *row)
 {
   g_object_unref (row->info);
-  g_clear_pointer (&row->backends, json_node_unref);
+  g_clear_pointer (&row->details, json_node_unref);
   g_clear_object (&row->health);
   g_free (row);
 }
@@ -46,7 +46,8 @@ static gboolean
 is_asked_for (PrismPluginInfo *info, const char *only)
 {
   return only == NULL || g_str_equal (prism_plugin_info_get_name (info), only)
-         || g_strv_contains (prism_plugin_info_get_backends (info), only);
+         || g_strv_contains (prism_plugin_info_get_backends (info), only)
+         || g_strv_contains (prism_plugin_info_get_egress_proxies (info), only);
 }
 
 static GPtrArray *
@@ -95,10 +96,30 @@ try_rows (GPtrArray *rows)
       row->state = trial->loaded ? PRISM_PLUGIN_STATE_LOADED : PRISM_PLUGIN_STATE_REFUSED;
       row->error = trial->error;
       if (trial->loaded)
-        row->backends = json_from_string (trial->json, NULL);
+        row->details = json_from_string (trial->json, NULL);
     }
 
   return trials;
+}
+
+/* A member of what the trial printed; NULL if there is no such array. */
+static JsonNode *
+get_detail (const Row *row, const char *name)
+{
+  JsonNode *node = row->details != NULL && JSON_NODE_HOLDS_OBJECT (row->details)
+                       ? json_object_get_member (json_node_get_object (row->details), name)
+                       : NULL;
+
+  return node != NULL && JSON_NODE_HOLDS_ARRAY (node) ? node : NULL;
+}
+
+static void
+json_detail (PrismJson *json, const Row *row, const char *name)
+{
+  JsonNode *node = get_detail (row, name);
+  g_autofree char *text = node != NULL ? json_to_string (node, FALSE) : NULL;
+
+  prism_json_raw (json, name, text != NULL ? text : "[]");
 }
 
 /* Returns an exit status. */
@@ -113,7 +134,6 @@ print_json (GPtrArray *rows)
     {
       Row *row = rows->pdata[i];
       g_autofree char *state = prism_cli_enum_nick (PRISM_TYPE_PLUGIN_STATE, row->state);
-      g_autofree char *details = row->backends != NULL ? json_to_string (row->backends, FALSE) : NULL;
 
       prism_json_begin_object (json, NULL);
       prism_json_string (json, "name", prism_plugin_info_get_name (row->info));
@@ -127,7 +147,8 @@ print_json (GPtrArray *rows)
       prism_json_strv (json, "egress_proxies", prism_plugin_info_get_egress_proxies (row->info));
       prism_json_string (json, "state", state);
       prism_json_error (json, "error", row->error);
-      prism_json_raw (json, "backends", details != NULL ? details : "[]");
+      json_detail (json, row, "backends");
+      json_detail (json, row, "proxies");
       if (row->health != NULL)
         prism_cli_json_reports (json, "health", row->health);
       else
@@ -145,6 +166,49 @@ member (JsonObject *object, const char *name)
   return json_object_has_member (object, name) ? json_object_get_string_member_with_default (object, name, NULL) : NULL;
 }
 
+static JsonArray *
+array_member (JsonObject *object, const char *name)
+{
+  JsonNode *node = json_object_get_member (object, name);
+
+  return node != NULL && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+}
+
+static guint
+length_of (JsonArray *array)
+{
+  return array != NULL ? json_array_get_length (array) : 0;
+}
+
+static void
+append_choices (GString *line, JsonArray *choices)
+{
+  for (guint i = 0; i < length_of (choices); i++)
+    g_string_append_printf (line, "%s%s", i > 0 ? "|" : ": ", json_array_get_string_element (choices, i));
+}
+
+/* Where the strict profile has bounds of its own. */
+static void
+append_strict (GString *line, JsonObject *property)
+{
+  JsonNode *node = json_object_get_member (property, "bounds");
+  JsonObject *bounds = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  JsonNode *standard = bounds != NULL ? json_object_get_member (bounds, "standard") : NULL;
+  JsonNode *strict = bounds != NULL ? json_object_get_member (bounds, "strict") : NULL;
+  static const char *const names[] = { "minimum", "maximum", "default" };
+  char *numbers[G_N_ELEMENTS (names)];
+  JsonObject *object;
+
+  if (standard == NULL || strict == NULL || json_node_equal (standard, strict) || !JSON_NODE_HOLDS_OBJECT (strict))
+    return;
+  object = json_node_get_object (strict);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    numbers[i] = g_strdup_printf ("%" G_GINT64_FORMAT, json_object_get_int_member_with_default (object, names[i], 0));
+  g_string_append_printf (line, _ ("; strict: %s … %s, default %s"), numbers[0], numbers[1], numbers[2]);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    g_free (numbers[i]);
+}
+
 static void
 print_property (JsonObject *property)
 {
@@ -153,21 +217,16 @@ print_property (JsonObject *property)
   const char *range = member (property, "range");
   g_autoptr (GString) line = g_string_new (NULL);
   g_autofree char *visible = NULL;
-  JsonNode *choices = json_object_get_member (property, "choices");
 
   g_string_append_printf (line, "      %s=%s", member (property, "name"), member (property, "type"));
-  if (choices != NULL && JSON_NODE_HOLDS_ARRAY (choices))
-    {
-      JsonArray *array = json_node_get_array (choices);
-
-      g_string_append (line, ": ");
-      for (guint i = 0; i < json_array_get_length (array); i++)
-        g_string_append_printf (line, "%s%s", i > 0 ? "|" : "", json_array_get_string_element (array, i));
-    }
+  append_choices (line, array_member (property, "choices"));
   if (range != NULL)
     g_string_append_printf (line, " (%s)", range);
   if (standard != NULL)
     g_string_append_printf (line, _ (", default %s"), standard);
+  append_strict (line, property);
+  if (!json_object_get_boolean_member_with_default (property, "settable", TRUE))
+    g_string_append (line, _ (", set by a program only"));
   if (description != NULL)
     g_string_append_printf (line, "\n          %s", description);
   visible = prism_cli_visible (line->str);
@@ -175,30 +234,58 @@ print_property (JsonObject *property)
 }
 
 static void
-print_backends (JsonNode *node)
+print_properties (JsonArray *properties)
 {
-  JsonArray *backends = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  for (guint i = 0; i < length_of (properties); i++)
+    print_property (json_array_get_object_element (properties, i));
+  if (length_of (properties) == 0)
+    g_print (_ ("      nothing to set\n"));
+}
 
-  for (guint i = 0; backends != NULL && i < json_array_get_length (backends); i++)
+static void
+print_backends (const Row *row)
+{
+  JsonNode *node = get_detail (row, "backends");
+  JsonArray *backends = node != NULL ? json_node_get_array (node) : NULL;
+
+  for (guint i = 0; i < length_of (backends); i++)
     {
       JsonObject *backend = json_array_get_object_element (backends, i);
-      JsonArray *properties = json_object_get_array_member (backend, "properties");
 
       g_print (_ ("    backend %s, set with --set NAME=VALUE:\n"), member (backend, "name"));
-      for (guint j = 0; j < json_array_get_length (properties); j++)
-        print_property (json_array_get_object_element (properties, j));
-      if (json_array_get_length (properties) == 0)
-        g_print (_ ("      nothing to set\n"));
+      print_properties (array_member (backend, "properties"));
     }
 }
 
 static void
-print_egress_proxies (PrismPluginInfo *info)
+print_capability (JsonObject *proxy, const char *name, const char *yes, const char *no)
 {
-  const char *const *names = prism_plugin_info_get_egress_proxies (info);
+  JsonNode *node = json_object_get_member (proxy, "capabilities");
+  gboolean can = node != NULL && JSON_NODE_HOLDS_OBJECT (node)
+                 && json_object_get_boolean_member_with_default (json_node_get_object (node), name, FALSE);
 
-  for (guint i = 0; names[i] != NULL; i++)
-    g_print (_ ("    egress proxy %s, set with --proxy-set NAME=VALUE\n"), names[i]);
+  g_print ("      %s\n", can ? yes : no);
+}
+
+static void
+print_egress_proxies (const Row *row)
+{
+  JsonNode *node = get_detail (row, "proxies");
+  JsonArray *proxies = node != NULL ? json_node_get_array (node) : NULL;
+
+  for (guint i = 0; i < length_of (proxies); i++)
+    {
+      JsonObject *proxy = json_array_get_object_element (proxies, i);
+
+      g_print (_ ("    egress proxy %s, set with --proxy-set NAME=VALUE:\n"), member (proxy, "name"));
+      print_properties (array_member (proxy, "properties"));
+      g_print (_ ("    what the egress proxy %s can do:\n"), member (proxy, "name"));
+      print_capability (proxy, "statistics", _ ("counts what goes through"), _ ("does not count what goes through"));
+      print_capability (proxy, "signed_attestations", _ ("signs what it says of itself, if it has a key"),
+                        _ ("cannot sign what it says of itself"));
+      g_print (_ ("    limits of each of its listeners, set by a program:\n"));
+      print_properties (array_member (proxy, "limits"));
+    }
 }
 
 static const char *
@@ -251,9 +338,8 @@ print_row (const Row *row)
   print_visible (_ ("manifest:"), prism_plugin_info_get_manifest (row->info));
   print_visible (_ ("module:"), prism_plugin_info_get_module (row->info));
   print_visible (_ ("licence:"), prism_plugin_info_get_licence (row->info));
-  if (row->backends != NULL)
-    print_backends (row->backends);
-  print_egress_proxies (row->info);
+  print_backends (row);
+  print_egress_proxies (row);
   for (guint i = 0; row->health != NULL && i < g_list_model_get_n_items (row->health); i++)
     {
       g_autoptr (PrismHealthReport) report = g_list_model_get_item (row->health, i);
@@ -300,7 +386,7 @@ prism_cmd_inspect (int argc, char **argv)
     }
   if (argc > 2)
     {
-      prism_cli_message (_ ("inspect: one plug-in or backend, or none for all of them"));
+      prism_cli_message (_ ("inspect: one plug-in, backend or egress proxy, or none for all of them"));
       return PRISM_EXIT_FAILED;
     }
 
@@ -308,7 +394,8 @@ prism_cmd_inspect (int argc, char **argv)
   rows = collect (registry, only);
   if (only != NULL && rows->len == 0)
     {
-      prism_cli_message (_ ("inspect: there is no plug-in or backend “%s”; “prism inspect” lists what there is"), only);
+      prism_cli_message (
+          _ ("inspect: there is no plug-in, backend or egress proxy “%s”; “prism inspect” lists what there is"), only);
       return PRISM_EXIT_FAILED;
     }
 

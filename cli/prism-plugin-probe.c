@@ -54,7 +54,10 @@ main (int argc, char **argv)
     }
 
   json = prism_json_new ();
-  prism_cli_json_backends (json, NULL, registry, prism_plugin_info_get_backends (info));
+  prism_json_begin_object (json, NULL);
+  prism_cli_json_backends (json, "backends", registry, prism_plugin_info_get_backends (info));
+  prism_cli_json_egress_proxies (json, "proxies", registry, prism_plugin_info_get_egress_proxies (info));
+  prism_json_end_object (json);
   printf ("\nprism-plugin-probe: ok\n");
   fflush (stdout);
   return prism_json_print (json, 1) ? 0 : 1;

@@ -60,9 +60,8 @@ check_interface_properties (const PrismRegistryKind *kind, GObjectClass *klass, 
 
   for (guint i = 0; i < n && good; i++)
     {
-      GParamSpec *own = g_object_class_find_property (klass, pspecs[i]->name);
-
-      good = own != NULL && !G_TYPE_IS_INTERFACE (own->owner_type);
+      /* Of the class or its parents; an interface's own is not looked at. */
+      good = g_object_class_find_property (klass, pspecs[i]->name) != NULL;
       if (!good)
         g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_TYPE,
                      "the type %s does not override the property “%s” of %s", G_OBJECT_CLASS_NAME (klass),

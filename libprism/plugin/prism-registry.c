@@ -2,19 +2,25 @@
 /* Finding plug-ins and what they provide.
  *
  * Folders are read on first use, not on construction; a module is opened when
- * something that its manifest offers is first asked for. What the manifest says
- * binds the module: it may add neither more nor less. Two locks: @lock guards the
- * data and is never held while foreign code runs; @load_lock makes loads follow
- * one another and may be taken again by a plug-in's own load function.
+ * something that its manifest offers is first asked for (prism-registry-load.c).
  */
-#include "prism-registry.h"
+#include "prism-registry-private.h"
 
 #include "prism-egress-default-private.h"
-#include "prism-plugin-module-private.h"
 #include "prism-plugin-scan-private.h"
-#include "prism-registry-kind-private.h"
 
 #include <string.h>
+
+typedef struct
+{
+  const PrismRegistryKind *kind;
+  char *name;
+  GType type;
+  int priority;
+  PrismPluginInfo *info; /* unowned; NULL: added by the application */
+} TypeEntry;
+
+static void list_model_iface_init (GListModelInterface *iface);
 
 /**
  * PrismRegistry:
@@ -27,42 +33,6 @@
  *
  * Since: 1.0
  */
-struct _PrismRegistry
-{
-  GObject parent_instance;
-
-  GRecMutex load_lock;
-
-  GMutex lock;
-  GPtrArray *folders; /* of PrismPluginFolder */
-  GPtrArray *infos;   /* of PrismPluginInfo; NULL until the folders were read, fixed from then on */
-  GPtrArray *types;   /* of TypeEntry */
-};
-
-typedef struct
-{
-  const PrismRegistryKind *kind;
-  char *name;
-  GType type;
-  int priority;
-  PrismPluginInfo *info; /* unowned; NULL: added by the application */
-} TypeEntry;
-
-/* Which plug-in's load function runs in this thread, so that what it adds, and
- * what is wrong with that, is known to be its. */
-typedef struct _Loading Loading;
-struct _Loading
-{
-  Loading *outer;
-  PrismRegistry *registry;
-  PrismPluginInfo *info;
-  GError *error;
-};
-
-static GPrivate loading_key;
-
-static void list_model_iface_init (GListModelInterface *iface);
-
 G_DEFINE_TYPE_WITH_CODE (PrismRegistry,
                          prism_registry,
                          G_TYPE_OBJECT,
@@ -157,8 +127,8 @@ mark_shadowed (GPtrArray *infos)
     }
 }
 
-static GPtrArray *
-ensure_infos (PrismRegistry *self)
+GPtrArray *
+prism_registry_ensure_infos (PrismRegistry *self)
 {
   G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
 
@@ -198,8 +168,9 @@ offers (PrismPluginInfo *info, const PrismRegistryKind *kind, const char *name)
   return name != NULL ? g_strv_contains (offered, name) : offered[0] != NULL;
 }
 
-static gboolean
-add_type (PrismRegistry *self, const char *name, GType type, int priority, PrismPluginInfo *info, GError **error)
+gboolean
+prism_registry_add_entry (
+    PrismRegistry *self, const char *name, GType type, int priority, PrismPluginInfo *info, GError **error)
 {
   g_autoptr (GMutexLocker) locker = NULL;
   const PrismRegistryKind *kind = prism_registry_kind_of (type, error);
@@ -243,49 +214,8 @@ add_type (PrismRegistry *self, const char *name, GType type, int priority, Prism
   return TRUE;
 }
 
-/**
- * prism_registry_add_type:
- * @self: a registry
- * @name: what it is asked for by
- * @type: an instantiable type that implements [iface@Prism.Backend] or [iface@Prism.EgressProxy]
- * @priority: of several with one name, the highest is made; of equal ones, the first
- * @error: return location for an error
- *
- * Adds a backend or an egress proxy. Plug-ins call this from their load function; so can an
- * application or a script, with a type of its own.
- *
- * Fails with %PRISM_PLUGIN_ERROR_TYPE if @type does not implement what it has
- * to, and with %PRISM_PLUGIN_ERROR_MANIFEST if a plug-in adds what its manifest
- * does not name.
- *
- * Returns: %TRUE if it was added
- *
- * Since: 1.0
- */
-gboolean
-prism_registry_add_type (PrismRegistry *self, const char *name, GType type, int priority, GError **error)
-{
-  Loading *loading = g_private_get (&loading_key);
-  g_autoptr (GError) local = NULL;
-
-  g_return_val_if_fail (PRISM_IS_REGISTRY (self), FALSE);
-  g_return_val_if_fail (name != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-
-  if (loading != NULL && loading->registry != self)
-    loading = NULL;
-  if (add_type (self, name, type, priority, loading != NULL ? loading->info : NULL, &local))
-    return TRUE;
-
-  /* Whether or not its load function looks: the plug-in is refused for it. */
-  if (loading != NULL && loading->error == NULL)
-    loading->error = g_error_copy (local);
-  g_propagate_error (error, g_steal_pointer (&local));
-  return FALSE;
-}
-
-static void
-remove_types (PrismRegistry *self, PrismPluginInfo *info)
+void
+prism_registry_remove_types (PrismRegistry *self, PrismPluginInfo *info)
 {
   G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
 
@@ -294,8 +224,8 @@ remove_types (PrismRegistry *self, PrismPluginInfo *info)
       g_ptr_array_remove_index (self->types, i - 1);
 }
 
-static GType
-best_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, PrismPluginInfo *only)
+GType
+prism_registry_best_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, PrismPluginInfo *only)
 {
   G_GNUC_UNUSED g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
   TypeEntry *best = NULL;
@@ -310,127 +240,6 @@ best_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name,
     }
 
   return best != NULL ? best->type : G_TYPE_INVALID;
-}
-
-static gboolean
-is_loading (PrismRegistry *self, PrismPluginInfo *info)
-{
-  for (Loading *loading = g_private_get (&loading_key); loading != NULL; loading = loading->outer)
-    if (loading->registry == self && loading->info == info)
-      return TRUE;
-
-  return FALSE;
-}
-
-static void
-check_all_added (PrismRegistry *self, PrismPluginInfo *info, const PrismRegistryKind *kind, GError **error)
-{
-  const char *const *offered = kind->get_offered (info);
-
-  for (guint i = 0; offered[i] != NULL; i++)
-    if (best_type (self, kind, offered[i], info) == G_TYPE_INVALID)
-      {
-        g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_MANIFEST,
-                     "its manifest names the %s “%s”, which its load function does not add", kind->noun, offered[i]);
-        return;
-      }
-}
-
-/* Opens the module and lets it add its types. */
-static gboolean
-run_load (PrismRegistry *self, PrismPluginInfo *info, GError **error)
-{
-  Loading loading = { g_private_get (&loading_key), self, info, NULL };
-  const PrismPluginDescriptor *descriptor =
-      prism_plugin_module_open (prism_plugin_info_get_module (info), prism_plugin_info_get_parsed (info), error);
-
-  if (descriptor == NULL)
-    return FALSE;
-
-  g_private_set (&loading_key, &loading);
-  descriptor->load (self);
-  g_private_set (&loading_key, loading.outer);
-
-  if (loading.error == NULL)
-    check_all_added (self, info, &prism_registry_backends, &loading.error);
-  if (loading.error == NULL)
-    check_all_added (self, info, &prism_registry_egress_proxies, &loading.error);
-  if (loading.error == NULL)
-    return TRUE;
-
-  remove_types (self, info);
-  g_propagate_error (error, loading.error);
-  return FALSE;
-}
-
-static gboolean
-fail_with_state (PrismPluginInfo *info, GError **error)
-{
-  const GError *reason = prism_plugin_info_get_error (info);
-
-  if (reason != NULL)
-    g_set_error (error, reason->domain, reason->code, "the plug-in “%s” is refused: %s",
-                 prism_plugin_info_get_name (info), reason->message);
-  else
-    g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND,
-                 "the plug-in %s is shadowed: a folder that is searched earlier has one of the same name",
-                 prism_plugin_info_get_manifest (info));
-
-  return FALSE;
-}
-
-/**
- * prism_registry_load:
- * @self: a registry
- * @info: one of its plug-ins
- * @error: return location for an error
- *
- * Opens a plug-in's module and lets it add its types. This happens by itself
- * when one of its backends is asked for. A module that was opened is never
- * closed.
- *
- * Returns: %TRUE if it is loaded, now or already
- *
- * Since: 1.0
- */
-gboolean
-prism_registry_load (PrismRegistry *self, PrismPluginInfo *info, GError **error)
-{
-  g_autoptr (GRecMutexLocker) locker = NULL;
-  g_autoptr (GError) local = NULL;
-
-  g_return_val_if_fail (PRISM_IS_REGISTRY (self), FALSE);
-  g_return_val_if_fail (PRISM_IS_PLUGIN_INFO (info), FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
-  g_return_val_if_fail (g_ptr_array_find (ensure_infos (self), info, NULL), FALSE);
-
-  locker = g_rec_mutex_locker_new (&self->load_lock);
-  switch (prism_plugin_info_get_state (info))
-    {
-    case PRISM_PLUGIN_STATE_LOADED:
-      return TRUE;
-    case PRISM_PLUGIN_STATE_SHADOWED:
-    case PRISM_PLUGIN_STATE_REFUSED:
-      return fail_with_state (info, error);
-    case PRISM_PLUGIN_STATE_FOUND:
-    default:
-      break;
-    }
-  if (is_loading (self, info))
-    {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_LOAD,
-                   "the plug-in “%s” asks for itself while it is being loaded", prism_plugin_info_get_name (info));
-      return FALSE;
-    }
-
-  if (run_load (self, info, &local))
-    {
-      prism_plugin_info_set_loaded (info);
-      return TRUE;
-    }
-
-  prism_plugin_info_take_error (info, g_steal_pointer (&local));
-  return fail_with_state (info, error);
 }
 
 static int
@@ -453,7 +262,7 @@ list_names (PrismRegistry *self, const PrismRegistryKind *kind)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *infos = ensure_infos (self);
+  GPtrArray *infos = prism_registry_ensure_infos (self);
 
   g_mutex_lock (&self->lock);
   for (guint i = 0; i < self->types->len; i++)
@@ -499,7 +308,7 @@ static GType
 find_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name, GError **error)
 {
   PrismPluginInfo *refused = NULL;
-  GPtrArray *infos = ensure_infos (self);
+  GPtrArray *infos = prism_registry_ensure_infos (self);
   GType type;
 
   for (guint i = 0; i < infos->len; i++)
@@ -509,18 +318,19 @@ find_type (PrismRegistry *self, const PrismRegistryKind *kind, const char *name,
 
       if (!offered && g_strcmp0 (prism_plugin_info_get_name (info), name) != 0)
         continue;
-      if (offered && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_FOUND && !is_loading (self, info))
+      if (offered && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_FOUND
+          && !prism_registry_is_loading (self, info))
         prism_registry_load (self, info, NULL);
       if (refused == NULL && prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_REFUSED)
         refused = info;
     }
 
-  type = best_type (self, kind, name, NULL);
+  type = prism_registry_best_type (self, kind, name, NULL);
   if (type != G_TYPE_INVALID)
     return type;
 
   if (refused != NULL)
-    fail_with_state (refused, error);
+    prism_registry_fail_with_state (refused, error);
   else
     set_not_found (self, kind, name, error);
   return G_TYPE_INVALID;
@@ -599,6 +409,29 @@ prism_registry_list_backends (PrismRegistry *self)
 }
 
 /**
+ * prism_registry_get_egress_proxy_type:
+ * @self: a registry
+ * @name: (nullable): an egress proxy's name; %NULL for the one of the highest priority
+ * @error: return location for an error
+ *
+ * The type behind a name, for those who list its properties or set
+ * construct-only ones. Loads the plug-ins that offer it.
+ *
+ * Returns: the type, or %G_TYPE_INVALID with @error set: %PRISM_PLUGIN_ERROR_NOT_FOUND if nobody offers it (the message
+ *   lists what there is), or the error of the plug-in that does
+ *
+ * Since: 1.0
+ */
+GType
+prism_registry_get_egress_proxy_type (PrismRegistry *self, const char *name, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_REGISTRY (self), G_TYPE_INVALID);
+  g_return_val_if_fail (error == NULL || *error == NULL, G_TYPE_INVALID);
+
+  return find_type (self, &prism_registry_egress_proxies, name, error);
+}
+
+/**
  * prism_registry_create_egress_proxy:
  * @self: a registry
  * @name: (nullable): an egress proxy's name; %NULL for the one of the highest priority
@@ -607,8 +440,8 @@ prism_registry_list_backends (PrismRegistry *self)
  * Makes an egress proxy, loading the plug-in that offers it if that has not
  * happened. Its options are the object's properties. Nothing is started.
  *
- * Returns: (transfer full): the proxy; %NULL with %PRISM_PLUGIN_ERROR_NOT_FOUND if nobody offers it (the message
- *   lists what there is), or with the error of the plug-in that does
+ * Returns: (transfer full): the proxy; %NULL with @error set as by
+ *   [method@Prism.Registry.get_egress_proxy_type]
  *
  * Since: 1.0
  */
@@ -620,7 +453,7 @@ prism_registry_create_egress_proxy (PrismRegistry *self, const char *name, GErro
   g_return_val_if_fail (PRISM_IS_REGISTRY (self), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  type = find_type (self, &prism_registry_egress_proxies, name, error);
+  type = prism_registry_get_egress_proxy_type (self, name, error);
 
   return type != G_TYPE_INVALID ? g_object_new (type, NULL) : NULL;
 }
@@ -653,13 +486,13 @@ list_model_get_item_type (GListModel *model)
 static guint
 list_model_get_n_items (GListModel *model)
 {
-  return ensure_infos (PRISM_REGISTRY (model))->len;
+  return prism_registry_ensure_infos (PRISM_REGISTRY (model))->len;
 }
 
 static gpointer
 list_model_get_item (GListModel *model, guint position)
 {
-  GPtrArray *infos = ensure_infos (PRISM_REGISTRY (model));
+  GPtrArray *infos = prism_registry_ensure_infos (PRISM_REGISTRY (model));
 
   return position < infos->len ? g_object_ref (infos->pdata[position]) : NULL;
 }

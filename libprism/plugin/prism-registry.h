@@ -67,6 +67,11 @@ PRISM_AVAILABLE_IN_1_0
 PrismEgressProxy *prism_registry_create_egress_proxy (PrismRegistry *self,
                                                     const char         *name,
                                                     GError            **error);
+/* The type behind a proxy's name, as above. NULL: the one of the highest priority. */
+PRISM_AVAILABLE_IN_1_0
+GType           prism_registry_get_egress_proxy_type (PrismRegistry *self,
+                                                    const char         *name,
+                                                    GError            **error);
 PRISM_AVAILABLE_IN_1_0
 char          **prism_registry_list_egress_proxies (PrismRegistry     *self);
 PRISM_AVAILABLE_IN_1_0

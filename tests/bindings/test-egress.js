@@ -32,6 +32,10 @@ const Proxy = GObject.registerClass({
         operation.complete();
     }
 
+    vfunc_stop(operation) {
+        operation.complete();
+    }
+
     vfunc_add_listener(operation) {
         operation.get_listener().opened('http://127.0.0.1:3128');
         operation.complete();
@@ -44,6 +48,25 @@ const Proxy = GObject.registerClass({
 
     vfunc_set_policy(operation) {
         operation.get_listener().apply_policy(operation.get_policy());
+        operation.complete();
+    }
+});
+
+const Half = GObject.registerClass({
+    Implements: [Prism.EgressProxy],
+    Properties: {
+        'listener': GObject.ParamSpec.object('listener', '', '', GObject.ParamFlags.READABLE, Prism.EgressListener.$gtype),
+    },
+}, class TestHalf extends GObject.Object {
+    get listener() {
+        return null;
+    }
+
+    vfunc_get_name() {
+        return 'half';
+    }
+
+    vfunc_start(operation) {
         operation.complete();
     }
 });
@@ -117,9 +140,27 @@ const tests = {
         until(() => heard.length === 1);
         assert(heard[0] === 'evil.test', 'audit');
         assert(proxy.remove_listener(listener, null), 'remove');
-        const error = errorOf(() => proxy.stop(null));
+        assert(proxy.stop(null), 'stop');
+    },
+
+    a_proxy_by_its_name() {
+        const registry = Prism.Registry.new([]);
+        registry.add_type('js', Proxy.$gtype, 0);
+        assert(registry.get_egress_proxy_type(null) === Proxy.$gtype, 'type');
+        assert(registry.get_egress_proxy_type('js') === Proxy.$gtype, 'type by name');
+        const proxy = registry.create_egress_proxy('js');
+        assert(proxy.start(null) && proxy.stop(null), 'start and stop');
+        const error = errorOf(() => registry.get_egress_proxy_type('absent'));
+        assert(error.matches(Prism.PluginError, Prism.PluginError.NOT_FOUND), `${error}`);
+    },
+
+    half_a_proxy() {
+        let error = errorOf(() => Prism.Registry.new([]).add_type('half', Half.$gtype, 0));
+        assert(error.matches(Prism.PluginError, Prism.PluginError.TYPE), `${error}`);
+        assert(error.message.includes('stop()'), error.message);
+        error = errorOf(() => new Half().stop(null));
         assert(error.matches(Prism.EgressError, Prism.EgressError.NOT_SUPPORTED), `${error}`);
-        assert(error.message.startsWith('js-proxy: '), error.message);
+        assert(error.message.startsWith('half: '), error.message);
     },
 };
 

@@ -145,6 +145,34 @@ def a_proxy_in_python():
     assert proxy.stop(None)
 
 
+def a_proxy_by_its_name():
+    registry = Prism.Registry.new([])
+    registry.add_type('python', Proxy, 7)
+    assert registry.get_egress_proxy_type('python') == registry.get_egress_proxy_type(None) == Proxy.__gtype__
+    assert registry.list_egress_proxies() == ['python'] and registry.list_backends() == []
+    proxy = registry.create_egress_proxy(None)
+    assert isinstance(proxy, Proxy) and proxy.get_name() == 'python-proxy' and proxy.start(None)
+    try:
+        registry.get_egress_proxy_type('absent')
+        raise AssertionError('no error')
+    except GLib.Error as error:
+        assert error.matches(Prism.plugin_error_quark(), Prism.PluginError.NOT_FOUND) and 'python' in error.message
+
+
+def half_a_proxy_is_refused():
+    class Half(GObject.Object, Prism.EgressProxy):
+        listener = GObject.Property(type=Prism.EgressListener)
+
+        def do_get_name(self):
+            return 'half'
+
+    try:
+        Prism.Registry.new([]).add_type('half', Half, 0)
+        raise AssertionError('no error')
+    except GLib.Error as error:
+        assert error.matches(Prism.plugin_error_quark(), Prism.PluginError.TYPE) and 'start()' in error.message
+
+
 def a_credential_stays_outside():
     credential = Prism.Credential.new('api.example.com', 'Authorization', 'Bearer s3cr3t')
     assert not hasattr(credential, 'reveal')
@@ -154,4 +182,5 @@ def a_credential_stays_outside():
 
 
 harness.run([policies, rules_outlive_their_policy, presets_and_rules, hosts_and_addresses, a_resolver_in_python,
-             a_resolver_that_fails, a_proxy_in_python, a_credential_stays_outside])
+             a_resolver_that_fails, a_proxy_in_python, a_proxy_by_its_name, half_a_proxy_is_refused,
+             a_credential_stays_outside])

@@ -544,6 +544,17 @@ class Doctor(base.Case):
         self.assertIn('confined', properties['isolation']['choices'])
         self.assertEqual(properties['isolation']['default'], 'confined')
 
+    def test_inspect_egress(self):
+        """inspect lists the egress proxy's properties, capabilities and limits"""
+        done = self.run_prism('inspect', '--json', 'egress')
+        plugin = json.loads(done.stdout)['plugins'][0]
+        self.assertEqual((done.returncode, plugin['state'], plugin['error']), (0, 'loaded', None), done)
+        proxy = plugin['proxies'][0]
+        self.assertEqual(proxy['capabilities'], {'statistics': True, 'signed_attestations': True})
+        self.assertEqual([p['name'] for p in proxy['properties'] if p['settable']], ['parent-proxy', 'trust-file'])
+        self.assertTrue(all(p['description'] for p in proxy['properties'] + proxy['limits']), proxy)
+        self.assertEqual(len(proxy['limits']), 8)
+
 
 if __name__ == '__main__':
     taptest.main()

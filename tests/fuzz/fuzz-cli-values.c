@@ -42,7 +42,7 @@ check_value (GParamSpec *pspec, const char *text)
   g_autoptr (GError) error = NULL;
 
   g_param_spec_ref_sink (pspec);
-  g_assert_cmpint (prism_cli_property_parse (pspec, text, &value, &error), ==, error == NULL);
+  g_assert_cmpint (prism_cli_property_parse ("--set", pspec, text, &value, &error), ==, error == NULL);
   if (error != NULL)
     g_assert_true (g_utf8_validate (error->message, -1, NULL) || !g_utf8_validate (text, -1, NULL));
   g_param_spec_unref (pspec);

@@ -90,6 +90,51 @@ class Plugins(unittest.TestCase):
         for word in ('good 1.2.3 fine', 'colour=enum: red|dark-blue, default dark-blue', 'size=integer (1 … 100)'):
             self.assertIn(word, text.stdout)
 
+    def test_good_proxy(self):
+        """an egress proxy is shown as a backend is, with what it can do and its listeners' limits"""
+        path = [self.folder('good-proxy')]
+        entry = self.inspect(*path)['good-proxy']
+        self.assertEqual((entry['state'], entry['error'], entry['offers'], entry['egress_proxies'], entry['backends']),
+                         ('loaded', None, [], ['good-proxy'], []))
+        proxy = entry['proxies'][0]
+        self.assertEqual((proxy['name'], proxy['type_name'], proxy['capabilities']),
+                         ('good-proxy', 'FixtureGoodProxy', {'statistics': False, 'signed_attestations': False}))
+        properties = {p['name']: p for p in proxy['properties']}
+        self.assertEqual({name: p['settable'] for name, p in properties.items()},
+                         {'key': False, 'listener': False, 'place': True, 'size': True})
+        self.assertEqual((properties['place']['default'], properties['size']['bounds']['strict']),
+                         ('here', {'default': 6, 'minimum': 1, 'maximum': 10}))
+        limits = {p['name']: p['bounds'] for p in proxy['limits']}
+        self.assertEqual(limits['concurrent-connections'], {'standard': {'default': 256, 'minimum': 1, 'maximum': 65536},
+                                                            'strict': {'default': 32, 'minimum': 1, 'maximum': 256}})
+        self.assertNotIn('label', limits)
+        text = self.prism('inspect', 'good-proxy', path=path)
+        self.assertEqual(text.returncode, 0)
+        for word in ('egress proxy good-proxy, set with --proxy-set', 'place=string, default here', 'does not count',
+                     'size=integer (1 … 100), default 7; strict: 1 … 10, default 6', 'key=string, set by a program only',
+                     'redirect-hops=integer (1 … 10), default 5\n'):
+            self.assertIn(word, text.stdout)
+
+    def test_proxy_settings(self):
+        """--proxy-set goes by the properties alone, construct-only ones too; a secret is not taken from it"""
+        path = [self.folder('good', 'good-proxy')]
+        arguments = ['run', '-b', 'good', '-w', self.top, '--network', 'egress']
+        for setting, words in (('nosuch=1', ['--proxy-set nosuch', 'the egress proxy has no such property', 'place, size']), ('size=many', ['--proxy-set size']),
+                               ('noequals', ['--proxy-set noequals', 'NAME=VALUE']), ('key=s3cr3t', ['--proxy-set key', 'secret']),
+                               ('listener=x', ['--proxy-set listener', 'text cannot say'])):
+            with self.subTest(setting):
+                done = self.prism(*arguments, '--proxy-set', setting, '--', 'true', path=path)
+                self.assertEqual(done.returncode, 125)
+                self.assertNotIn('s3cr3t', done.stderr)
+                for word in words:
+                    self.assertIn(word, done.stderr)
+        for setting in ('place=there', 'size=4'):
+            with self.subTest(setting):
+                done = self.prism(*arguments, '--proxy-set', setting, '--', 'true', path=path)
+                self.assertIn('encloses nothing', done.stderr)
+        done = self.prism('complete', 'run', '--proxy-set', '', path=path)
+        self.assertEqual(done.stdout.split(), ['place=', 'size='])
+
     def test_settings(self):
         """--set goes by the properties alone; what does not fit is refused by name"""
         folder = self.folder('good')

@@ -330,6 +330,82 @@ test_add_type_refused (void)
 }
 
 static void
+proxy_method (PrismEgressProxy *self, PrismEgressOperation *operation)
+{
+}
+
+static const char *
+proxy_get_name (PrismEgressProxy *self)
+{
+  return G_OBJECT_TYPE_NAME (self);
+}
+
+static void
+proxy_iface_init (PrismEgressProxyInterface *iface)
+{
+  iface->get_name = proxy_get_name;
+  iface->start = proxy_method;
+  iface->stop = proxy_method;
+  iface->add_listener = proxy_method;
+  iface->remove_listener = proxy_method;
+  iface->set_policy = proxy_method;
+}
+
+typedef GObject TestProxy;
+typedef GObjectClass TestProxyClass;
+
+GType test_proxy_get_type (void);
+G_DEFINE_TYPE_WITH_CODE (TestProxy,
+                         test_proxy,
+                         G_TYPE_OBJECT,
+                         G_IMPLEMENT_INTERFACE (PRISM_TYPE_EGRESS_PROXY, proxy_iface_init))
+
+static void
+get_listener (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+}
+
+static void
+test_proxy_class_init (TestProxyClass *klass)
+{
+  klass->get_property = get_listener;
+  g_object_class_override_property (klass, 1, "listener");
+}
+
+static void
+test_proxy_init (TestProxy *self)
+{
+}
+
+static void
+test_egress_proxies (void)
+{
+  g_autoptr (PrismRegistry) registry = empty_registry ();
+  GType type = test_proxy_get_type ();
+  GType better =
+      g_type_register_static_simple (type, "TestBetterProxy", sizeof (GObjectClass), NULL, sizeof (GObject), NULL, 0);
+  g_autoptr (PrismEgressProxy) proxy = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (prism_registry_get_egress_proxy_type (registry, NULL, &error) == G_TYPE_INVALID);
+  g_assert_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+
+  g_assert_true (prism_registry_add_type (registry, "plain", type, 1, NULL));
+  g_assert_true (prism_registry_add_type (registry, "better", better, 2, NULL));
+  /* A backend of the same name, and of more, is another thing. */
+  g_assert_true (prism_registry_add_type (registry, "plain", test_backend_get_type (), 9, NULL));
+  g_assert_true (prism_registry_get_egress_proxy_type (registry, "plain", NULL) == type);
+  g_assert_true (prism_registry_get_egress_proxy_type (registry, NULL, NULL) == better);
+  proxy = prism_registry_create_egress_proxy (registry, NULL, NULL);
+  g_assert_cmpstr (prism_egress_proxy_get_name (proxy), ==, "TestBetterProxy");
+
+  g_assert_true (prism_registry_get_egress_proxy_type (registry, "worse", &error) == G_TYPE_INVALID);
+  g_assert_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND);
+  g_assert_nonnull (strstr (error->message, "better, plain"));
+}
+
+static void
 test_not_found (void)
 {
   g_autoptr (PrismRegistry) registry = empty_registry ();
@@ -390,6 +466,7 @@ main (int argc, char **argv)
   g_test_add_func ("/registry/owners", test_owners);
   g_test_add_func ("/registry/add-type", test_add_type);
   g_test_add_func ("/registry/add-type/refused", test_add_type_refused);
+  g_test_add_func ("/registry/egress-proxies", test_egress_proxies);
   g_test_add_func ("/registry/not-found", test_not_found);
   g_test_add_func ("/registry/threads", test_threads);
 
