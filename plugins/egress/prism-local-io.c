@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-local-io.h"
 
+#include "prism-local-pace.h"
 #include "prism-local-tls.h"
 
 #include <errno.h>
@@ -102,6 +103,7 @@ void
 prism_local_end_close (PrismLocalEngine *engine, PrismLocalEnd *end)
 {
   prism_local_tls_close (end);
+  prism_local_pace_forget (engine, end);
   prism_local_engine_close (engine, &end->watch);
   prism_local_buffer_clear (&end->out);
   if (end->pipe != NULL)

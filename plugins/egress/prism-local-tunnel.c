@@ -10,6 +10,7 @@
 #include "prism-local-tunnel.h"
 
 #include "prism-local-io.h"
+#include "prism-local-pace.h"
 #include "prism-local-record.h"
 #include "prism-tls-hello.h"
 
@@ -286,6 +287,7 @@ splice_in (const Way *way)
     }
   way->from->pipe->held += (gsize)n;
   way->from->bulk = n >= FEW;
+  prism_local_pace_read (prism_local_connection_engine (way->connection), way->from, (gsize)n);
   count (way, (gsize)n);
   return WAY_GOES_ON;
 }

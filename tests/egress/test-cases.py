@@ -436,6 +436,30 @@ class Tunnels(Base):
             thread.join()
         self.assertEqual((len(whole), whole.count(True)), (100, 100))
 
+    def test_fast_then_silent(self):
+        """a stream at full speed that pauses: what it said last arrives all the same, both ways"""
+        block, tail = bytes(1 << 20), b'and this is all'
+
+        def serve(origin, peer):
+            for _ in range(8):
+                for _ in range(24):
+                    peer.sendall(block)
+                peer.sendall(tail)
+                if harness.read_exactly(peer, 24 * len(block) + len(tail))[-len(tail):] != tail:
+                    return
+            peer.sendall(b'whole')
+
+        origin = self.origin(serve)
+        client = self.tunnel(self.proxy.listen(('good.test', origin.port)), origin.port)
+        for _ in range(8):
+            got = harness.read_exactly(client.socket, 24 * len(block) + len(tail), client.rest)
+            client.rest = b''
+            self.assertTrue(got.endswith(tail))
+            for _ in range(24):
+                client.send(block)
+            client.send(tail)
+        self.assertEqual(harness.read_exactly(client.socket, 5), b'whole')
+
     def test_e_tcp_1(self):
         """E-TCP-1: slow peers are cut, and stand in nobody's way meanwhile"""
         origin = self.origin()

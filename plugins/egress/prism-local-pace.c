@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* While a stream is so fast that a whole piece comes within the time that we are
+ * ready to wait, its socket counts as readable only when one is there (SO_RCVLOWAT;
+ * the kernel reports the end of the stream, an error and a full window all the
+ * same). As soon as one does not come in time the socket is as it was: what there is
+ * is passed on, a millisecond late at the most. */
+#include "prism-local-pace.h"
+
+#include <sys/socket.h>
+
+#define PIECE       (512 * 1024)
+#define PATIENCE_US 1000
+
+static void
+set_least (PrismLocalEnd *end, int least)
+{
+  (void)setsockopt (end->watch.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+}
+
+void
+prism_local_pace_read (PrismLocalEngine *engine, PrismLocalEnd *end, gsize n)
+{
+  gint64 elapsed = engine->now - end->pace_since;
+
+  if (end->patient)
+    {
+      end->pace_since = engine->now;
+      return;
+    }
+  end->pace_bytes += n;
+  if (elapsed < PATIENCE_US)
+    return;
+  end->patient = end->pace_bytes * PATIENCE_US >= (gsize)elapsed * PIECE;
+  end->pace_since = engine->now;
+  end->pace_bytes = 0;
+  if (!end->patient)
+    return;
+  set_least (end, PIECE);
+  g_ptr_array_add (engine->patient, end);
+}
+
+void
+prism_local_pace_forget (PrismLocalEngine *engine, PrismLocalEnd *end)
+{
+  if (end->patient)
+    g_ptr_array_remove_fast (engine->patient, end);
+  end->patient = FALSE;
+  end->pace_since = 0;
+  end->pace_bytes = 0;
+}
+
+void
+prism_local_pace_check (PrismLocalEngine *engine)
+{
+  for (guint i = engine->patient->len; i > 0; i--)
+    {
+      PrismLocalEnd *end = engine->patient->pdata[i - 1];
+
+      if (engine->now - end->pace_since < PATIENCE_US)
+        continue;
+      set_least (end, 1);
+      prism_local_pace_forget (engine, end);
+    }
+}
+
+int
+prism_local_pace_timeout (PrismLocalEngine *engine)
+{
+  return engine->patient->len > 0 ? 1 : -1;
+}
