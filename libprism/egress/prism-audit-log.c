@@ -3,7 +3,7 @@
  * appends, so that several processes may share a file and a reader sees whole lines.
  * What cannot be written at once (a pipe whose reader is slow, a full disk) waits in
  * a queue with a bound; when that is full the proxy is told, and lets nothing more
- * through: what is not written down does not happen.
+ * through for the listeners that write here: what is not written down does not happen.
  *
  * Writing is done where the record is made, without a thread of its own: a file that
  * hangs (a dead network mount) holds up the proxy, and nothing else. */
@@ -266,7 +266,7 @@ note_kind (PrismAuditLog *self, const PrismAuditRecord *record)
  * For the proxy, from any of its threads.
  *
  * Returns: %FALSE if the record was not taken, because the file cannot be written
- *   now; then the proxy lets nothing more through until it can
+ *   now; then the proxy lets nothing more through for this listener until it can
  *
  * Since: 1.0
  */

@@ -26,6 +26,7 @@
 #define LINGER_BYTES (1 << 20)
 #define DIAL_US      (30 * G_USEC_PER_SEC)
 #define HALF_OPEN_US (60 * G_USEC_PER_SEC)
+#define UNHEARD_US   (5 * G_USEC_PER_SEC) /* until records can be written again */
 
 static void client_ready (PrismLocalWatch *watch, guint32 events);
 static void upstream_ready (PrismLocalWatch *watch, guint32 events);
@@ -169,6 +170,7 @@ prism_local_connection_deadline (PrismLocalConnection *self)
     case PRISM_LOCAL_LINGER:
       return self->since + LINGER_US;
     case PRISM_LOCAL_WAITING:
+      return prism_local_records_wait (self->port) ? earlier (whole, self->since, UNHEARD_US) : whole;
     case PRISM_LOCAL_FORWARD:
       return whole;
     case PRISM_LOCAL_DEAD:
@@ -209,7 +211,10 @@ prism_local_connection_expire (PrismLocalConnection *self)
     case PRISM_LOCAL_ASKING:
     case PRISM_LOCAL_DIALING:
     case PRISM_LOCAL_FORWARD:
-      if (whole)
+      if (self->state == PRISM_LOCAL_WAITING && prism_local_records_wait (self->port))
+        prism_local_refuse (self, PRISM_LOCAL_UNHEARD, 503, "LIMIT", NULL,
+                            "what this proxy does cannot be written down now, and nothing is let through that is not");
+      else if (whole)
         prism_local_refuse (self, PRISM_LOCAL_DENIES, 504, "LIMIT", "transfer-time",
                             "it took longer than %" G_GINT64_FORMAT " ms (transfer-time-ms)",
                             limits->transfer_us / 1000);

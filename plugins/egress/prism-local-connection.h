@@ -36,6 +36,9 @@ typedef struct
   gboolean shut : 1;       /* nothing more is said to it */
   gboolean bulk : 1;       /* it fills whole buffers */
   gboolean wants_out : 1;  /* TLS: reading needs a write */
+  gboolean patient : 1;    /* it is read in large pieces only */
+  gsize pace_bytes;        /* how much it said since then, which shows how fast it is */
+  gint64 pace_since;
 } PrismLocalEnd;
 
 /* Where a request goes, and what allowed it. */

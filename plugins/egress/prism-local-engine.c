@@ -8,6 +8,7 @@
 
 #include "prism-local-ask.h"
 #include "prism-local-connection.h"
+#include "prism-local-pace.h"
 #include "prism-local-port.h"
 #include "prism-local-record.h"
 #include "prism-local-tls.h"
@@ -168,9 +169,10 @@ static int
 timeout_of (PrismLocalEngine *self)
 {
   gint64 at = MAX (self->next_sweep, self->swept + SWEEP_US);
+  int soon = prism_local_pace_timeout (self);
 
-  if (self->next_sweep == PRISM_LOCAL_NEVER)
-    return -1;
+  if (soon >= 0 || self->next_sweep == PRISM_LOCAL_NEVER)
+    return soon;
   at -= self->now;
   return at <= 0 ? 0 : (int)MIN (at / 1000 + 1, 60000);
 }
@@ -238,6 +240,7 @@ run (gpointer data)
         }
       if (self->woken && run_commands (self))
         break;
+      prism_local_pace_check (self);
       sweep (self);
       bury (self);
     }
@@ -276,6 +279,7 @@ prism_local_engine_new (GObject *proxy, const PrismLocalSettings *settings, GErr
   g_queue_init (&self->commands);
   g_queue_init (&self->records);
   self->ports = g_hash_table_new (NULL, NULL);
+  self->patient = g_ptr_array_new ();
   self->next_sweep = PRISM_LOCAL_NEVER;
   self->netlink = -1;
   self->epoll = epoll_create1 (EPOLL_CLOEXEC);
@@ -320,6 +324,7 @@ prism_local_engine_unref (PrismLocalEngine *self)
   if (self->netlink >= 0)
     close (self->netlink);
   g_hash_table_unref (self->ports);
+  g_ptr_array_unref (self->patient);
   g_clear_object (&self->settings.resolver);
   g_free (self->settings.trust_file);
   g_free (self->settings.parent_host);

@@ -76,9 +76,11 @@ struct _PrismLocalEngine
   gint64 next_sweep;
   gint64 swept;
   PrismLocalConnection *grave;
+  GPtrArray *patient;    /* PrismLocalEnd (not owned); prism-local-pace.c knows them */
   PrismLocalPipe *pipes; /* free ones */
   guint n_pipes;
-  GQueue records;       /* those that found no room; prism-local-record.c knows them */
+  GQueue records;       /* of ports that are gone; prism-local-record.c knows them */
+  guint lost;           /* for which there was no room either */
   gboolean listens;     /* this round: somebody wants records */
   gint64 listens_asked; /* which round that was */
   gpointer ask;         /* PrismLocalAsker; made on first use */

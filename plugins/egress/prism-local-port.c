@@ -24,11 +24,12 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-#define BACKLOG       4096
-#define ACCEPT_ROUND  64
-#define WAITING_TIMES 4
-#define SOCKETS_TIMES 6
-#define PAUSE_US      (50 * 1000)
+#define BACKLOG         4096
+#define ACCEPT_ROUND    64
+#define WAITING_TIMES   4
+#define SOCKETS_TIMES   6
+#define PAUSE_US        (50 * 1000)
+#define LOOPBACK_BUFFER (1024 * 1024)
 
 /* --- accepting ------------------------------------------------------------------- */
 
@@ -203,6 +204,23 @@ adopt (PrismLocalPort *self, GSocket *socket, GError **error)
   return TRUE;
 }
 
+/* Clients of this machine; every connection that is accepted takes it over. What lies
+ * in a socket's buffer is in the CPU's caches too as long as it is little, and a client
+ * that does not read holds less: a network in between needs the megabytes that the
+ * kernel would grow it to, loopback does not. Nor is there anything that could be
+ * congested: an algorithm that times its packets would only take time. */
+static void
+tune_for_loopback (PrismLocalPort *self)
+{
+  static const char congestion[] = "reno";
+  const int size = LOOPBACK_BUFFER;
+
+  if (!g_inet_address_get_is_loopback (self->address))
+    return;
+  (void)setsockopt (self->watch.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  (void)setsockopt (self->watch.fd, IPPROTO_TCP, TCP_CONGESTION, congestion, sizeof congestion - 1);
+}
+
 static gboolean
 find_out_where (PrismLocalPort *self, GError **error)
 {
@@ -219,6 +237,7 @@ find_out_where (PrismLocalPort *self, GError **error)
     return fail (error, "the listener's socket", EAFNOSUPPORT);
   self->address = g_object_ref (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address)));
   self->number = g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (address));
+  tune_for_loopback (self);
   return TRUE;
 }
 
@@ -273,6 +292,7 @@ prism_local_port_open (PrismLocalEngine *engine, PrismEgressListener *listener, 
   for (guint i = 0; i < g_list_model_get_n_items (credentials); i++)
     g_ptr_array_add (self->credentials, g_list_model_get_item (credentials, i));
   g_queue_init (&self->waiting);
+  g_queue_init (&self->records);
   read_limits (self, listener);
 
   if (!(socket != NULL ? adopt (self, socket, error)
@@ -340,7 +360,7 @@ gboolean
 prism_local_port_begin_request (PrismLocalPort *self, PrismLocalConnection *connection, gboolean *too_many)
 {
   *too_many = FALSE;
-  if (self->n_requests < self->limits.most_requests && !prism_local_records_wait (self->engine))
+  if (self->n_requests < self->limits.most_requests && !prism_local_records_wait (self))
     {
       count_request (self);
       return TRUE;
@@ -363,8 +383,7 @@ prism_local_port_end_request (PrismLocalPort *self)
 void
 prism_local_port_next_request (PrismLocalPort *self)
 {
-  while (self->waiting.length > 0 && self->n_requests < self->limits.most_requests
-         && !prism_local_records_wait (self->engine))
+  while (self->waiting.length > 0 && self->n_requests < self->limits.most_requests && !prism_local_records_wait (self))
     {
       PrismLocalConnection *next = g_queue_pop_head (&self->waiting);
 
@@ -455,6 +474,7 @@ prism_local_port_end (PrismLocalPort *self, const char *reason_id)
   self->limits.most_requests = G_MAXINT;
   while (self->connections != NULL)
     prism_local_connection_end (self->connections, reason_id, "the listener was closed");
+  prism_local_records_leave (self);
   g_mutex_lock (&engine->lock);
   g_hash_table_remove (engine->ports, self->listener);
   engine->ended.total += self->counters.total;

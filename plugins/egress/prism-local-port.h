@@ -36,6 +36,9 @@ struct _PrismLocalPort
   GQueue waiting; /* connections whose request waits for its turn */
   gint64 paused;  /* until when nothing is accepted; 0: it is */
 
+  GQueue records; /* that found no room; prism-local-record.c knows them */
+  guint unheard;  /* requests that were refused meanwhile for that reason */
+
   PrismLocalCounters counters;
 
   GInetAddress *address; /* that it is bound to; NULL: a Unix socket */

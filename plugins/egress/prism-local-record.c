@@ -5,7 +5,9 @@
 
 #include "prism-local-io.h"
 
-#define AGAIN_US (50 * 1000)
+#define AGAIN_US   (50 * 1000)
+#define LEFT_US    (1000 * 1000)
+#define MAX_BEHIND 4096 /* records of ports that are gone */
 
 static const char *
 status_text (guint status)
@@ -118,6 +120,19 @@ make_record (PrismLocalConnection *connection, PrismAuditDecision decision)
   return record;
 }
 
+/* In their order: none overtakes one that waits. */
+static void
+give (PrismLocalPort *port, Pending *pending)
+{
+  if (!prism_local_records_wait (port) && hand_on (port->engine, pending))
+    {
+      pending_free (pending);
+      return;
+    }
+  g_queue_push_tail (&port->records, pending);
+  prism_local_engine_want (port->engine, port->engine->now + AGAIN_US);
+}
+
 void
 prism_local_record (PrismLocalConnection *connection,
                     PrismAuditDecision decision,
@@ -140,13 +155,65 @@ prism_local_record (PrismLocalConnection *connection,
     }
   if (reason_id != NULL)
     prism_audit_record_set_reason (pending->record, reason_id, reason);
-  if (!prism_local_records_wait (engine) && hand_on (engine, pending))
+  give (connection->port, pending);
+}
+
+/* TRUE if all of them are handed on. */
+static gboolean
+hand_on_waiting (PrismLocalPort *port)
+{
+  while (prism_local_records_wait (port) && hand_on (port->engine, g_queue_peek_head (&port->records)))
+    pending_free (g_queue_pop_head (&port->records));
+  return !prism_local_records_wait (port);
+}
+
+static void
+tell_unheard (PrismLocalPort *port)
+{
+  PrismAuditRecord *record;
+  Pending *pending;
+  g_autofree char *reason = NULL;
+
+  if (port->unheard == 0)
+    return;
+  reason = g_strdup_printf ("%u requests were refused while nothing could be written down", port->unheard);
+  port->unheard = 0;
+  record = prism_audit_record_new (PRISM_AUDIT_DECISION_DENY, "", 0, PRISM_EGRESS_SCHEME_HTTP);
+  prism_audit_record_set_rule (record, NULL, port->policy_version);
+  prism_audit_record_set_reason (record, "audit-stuck", reason);
+  if (port->label != NULL)
+    prism_audit_record_set_client (record, NULL, port->label);
+  pending = g_new (Pending, 1);
+  *pending = (Pending){ record, port->audit != NULL ? g_object_ref (port->audit) : NULL, FALSE };
+  give (port, pending);
+}
+
+static void
+retry_port (PrismLocalPort *port)
+{
+  if (!prism_local_records_wait (port))
+    return;
+  if (hand_on_waiting (port))
+    tell_unheard (port);
+  if (prism_local_records_wait (port))
+    prism_local_engine_want (port->engine, port->engine->now + AGAIN_US);
+  else
+    prism_local_port_next_request (port);
+}
+
+/* Each of these may have another file: one that is stuck holds none of the others up. */
+static void
+retry_left (PrismLocalEngine *engine)
+{
+  for (guint n = engine->records.length; n > 0; n--)
     {
-      pending_free (pending);
-      return;
+      Pending *pending = g_queue_pop_head (&engine->records);
+
+      if (hand_on (engine, pending))
+        pending_free (pending);
+      else
+        g_queue_push_tail (&engine->records, pending);
     }
-  g_queue_push_tail (&engine->records, pending);
-  prism_local_engine_want (engine, engine->now + AGAIN_US);
 }
 
 void
@@ -155,29 +222,47 @@ prism_local_records_retry (PrismLocalEngine *engine)
   GHashTableIter iter;
   gpointer port;
 
-  if (!prism_local_records_wait (engine))
-    return;
-  while (prism_local_records_wait (engine) && hand_on (engine, g_queue_peek_head (&engine->records)))
-    pending_free (g_queue_pop_head (&engine->records));
-  if (prism_local_records_wait (engine))
-    {
-      prism_local_engine_want (engine, engine->now + AGAIN_US);
-      return;
-    }
+  retry_left (engine);
+  if (engine->records.length > 0)
+    prism_local_engine_want (engine, engine->now + LEFT_US);
   g_hash_table_iter_init (&iter, engine->ports);
   while (g_hash_table_iter_next (&iter, NULL, &port))
-    prism_local_port_next_request (port);
+    retry_port (port);
+}
+
+void
+prism_local_records_leave (PrismLocalPort *port)
+{
+  PrismLocalEngine *engine = port->engine;
+
+  if (hand_on_waiting (port))
+    tell_unheard (port);
+  while (prism_local_records_wait (port))
+    {
+      Pending *pending = g_queue_pop_head (&port->records);
+
+      if (engine->records.length < MAX_BEHIND)
+        g_queue_push_tail (&engine->records, pending);
+      else
+        {
+          pending_free (pending);
+          engine->lost++;
+        }
+    }
+  if (engine->records.length > 0)
+    prism_local_engine_want (engine, engine->now + LEFT_US);
+  if (port->unheard > 0)
+    g_warning ("egress: %u requests were refused because nothing could be written down", port->unheard);
 }
 
 /* There is no proxy to hand them to any more, or nobody who reads them. */
 void
 prism_local_records_end (PrismLocalEngine *engine)
 {
-  while (prism_local_records_wait (engine) && hand_on (engine, g_queue_peek_head (&engine->records)))
-    pending_free (g_queue_pop_head (&engine->records));
-  if (prism_local_records_wait (engine))
-    g_warning ("egress: %u audit records could not be written or were never read, and are lost",
-               engine->records.length);
+  retry_left (engine);
+  engine->lost += engine->records.length;
+  if (engine->lost > 0)
+    g_warning ("egress: %u audit records could not be written or were never read, and are lost", engine->lost);
   g_queue_clear_full (&engine->records, pending_free);
 }
 
@@ -222,11 +307,14 @@ prism_local_refuse (PrismLocalConnection *connection,
   for (char *p = text; *p != '\0'; p++)
     if ((guchar)*p < 0x20 || *p == 0x7f)
       *p = ' ';
-  if (verdict == PRISM_LOCAL_DENIES)
+  if (verdict != PRISM_LOCAL_FAILS)
     prism_local_count (&connection->port->counters.denied, 1);
-  prism_local_record (connection,
-                      verdict == PRISM_LOCAL_DENIES ? PRISM_AUDIT_DECISION_DENY : PRISM_AUDIT_DECISION_ALLOW, reason_id,
-                      text);
+  if (verdict == PRISM_LOCAL_UNHEARD)
+    connection->port->unheard++;
+  else
+    prism_local_record (connection,
+                        verdict == PRISM_LOCAL_DENIES ? PRISM_AUDIT_DECISION_DENY : PRISM_AUDIT_DECISION_ALLOW,
+                        reason_id, text);
   connection->refused = TRUE;
   prism_local_end_close (engine, &connection->upstream);
   if (silent || !send_answer (connection, status, code, text))

@@ -13,13 +13,16 @@ void prism_local_record (PrismLocalConnection *connection,
                          const char *reason_id,
                          const char *reason);
 
-/* Nobody could take some records yet: nothing new is let through until then. */
+/* Nobody could take some of its records yet: nothing new is let through there until
+ * then. Other ports have files of their own, and go on. */
 static inline gboolean
-prism_local_records_wait (PrismLocalEngine *engine)
+prism_local_records_wait (PrismLocalPort *port)
 {
-  return engine->records.length > 0;
+  return port->records.length > 0;
 }
 
+/* What of a port could not be handed on stays with the engine. */
+void prism_local_records_leave (PrismLocalPort *port);
 void prism_local_records_retry (PrismLocalEngine *engine);
 void prism_local_records_end (PrismLocalEngine *engine);
 
@@ -28,6 +31,7 @@ typedef enum
 {
   PRISM_LOCAL_DENIES, /* the proxy's own decision */
   PRISM_LOCAL_FAILS,  /* it was allowed, and the upstream did not do its part */
+  PRISM_LOCAL_UNHEARD, /* nothing can be written down: one record tells how many there were */
 } PrismLocalVerdict;
 
 /* Answers the request instead of an upstream, writes it down, and ends the
