@@ -20,6 +20,7 @@ typedef struct
   GIOStream *connection;
   gboolean framed;
   gboolean harden;
+  char **environment;
   char *backend_name;
   char *id;
   char *workspace;
@@ -48,6 +49,7 @@ enum
   PROP_CONNECTION,
   PROP_FRAMED,
   PROP_HARDEN,
+  PROP_ENVIRONMENT,
   N_OWN_PROPS,
   PROP_ID = N_OWN_PROPS,
   PROP_BACKEND_NAME,
@@ -275,7 +277,8 @@ send_setup (PrismAgentSandbox *self, GError **error)
 {
   PrismAgentSandboxPrivate *priv = priv_of (self);
   g_auto (PrismAgentFrame) frame = { 0 };
-  prism_agent_setup_write (&frame, priv->spec, priv->workspace, &priv->limits, priv->age_ms, priv->harden);
+  prism_agent_setup_write (&frame, priv->spec, (const char *const *)priv->environment, priv->workspace, &priv->limits,
+                           priv->age_ms, priv->harden);
   if (frame.overflow)
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
@@ -473,6 +476,9 @@ prism_agent_sandbox_set_property (GObject *object, guint id, const GValue *value
     case PROP_HARDEN:
       priv->harden = g_value_get_boolean (value);
       break;
+    case PROP_ENVIRONMENT:
+      priv->environment = g_value_dup_boxed (value);
+      break;
     case PROP_ID:
       priv->id = g_value_dup_string (value);
       break;
@@ -504,6 +510,9 @@ prism_agent_sandbox_get_property (GObject *object, guint id, GValue *value, GPar
       break;
     case PROP_HARDEN:
       g_value_set_boolean (value, priv->harden);
+      break;
+    case PROP_ENVIRONMENT:
+      g_value_set_boxed (value, priv->environment);
       break;
     case PROP_ID:
       g_value_set_string (value, priv->id);
@@ -609,6 +618,7 @@ prism_agent_sandbox_finalize (GObject *object)
   g_clear_object (&priv->connection);
   g_clear_object (&priv->spec);
   g_clear_object (&priv->redactor);
+  g_strfreev (priv->environment);
   g_free (priv->backend_name);
   g_free (priv->id);
   g_free (priv->workspace);
@@ -663,6 +673,16 @@ install_own_properties (GObjectClass *object_class)
    * Since: 1.0
    */
   props[PROP_HARDEN] = g_param_spec_boolean ("harden", NULL, NULL, TRUE, once);
+  /**
+   * PrismAgentSandbox:environment:
+   *
+   * What commands have of the boundary itself, such as an image's variables, each as
+   * NAME=VALUE: they take the place of the base environment's of the same name, and the
+   * specification's take theirs.
+   *
+   * Since: 1.0
+   */
+  props[PROP_ENVIRONMENT] = g_param_spec_boxed ("environment", NULL, NULL, G_TYPE_STRV, once);
   g_object_class_install_properties (object_class, N_OWN_PROPS, props);
 }
 

@@ -45,7 +45,8 @@ struct _PrismAgentSandboxClass
 
 /* Construct-only properties: spec (PrismSandboxSpec), connection (GIOStream; a
  * GUnixConnection passes descriptors, anything else is framed), framed
- * (gboolean: framed even where descriptors pass), backend-name, id, workspace
+ * (gboolean: framed even where descriptors pass), environment (GStrv: the boundary's own
+ * variables for its commands), backend-name, id, workspace
  * (inside), reference; writable by the subclass until start(): capabilities. */
 
 /* Waits for the agent's hello within startup-timeout-ms and sends it its set-up.

@@ -14,6 +14,7 @@ int prism_agent_stream_open (GIOStream *stream, GError **error);
 
 void prism_agent_setup_write (PrismAgentFrame *frame,
                               PrismSandboxSpec *spec,
+                              const char *const *environment, /* the boundary's own; nullable */
                               const char *workspace,
                               const PrismAgentLimits *limits,
                               gint64 age_ms, /* of wall-time-ms, what is over */

@@ -173,15 +173,20 @@ names (const char *const *env, const char *entry)
 }
 
 static void
-put_environment (PrismAgentFrame *frame, PrismSandboxSpec *spec)
+put_environment (PrismAgentFrame *frame, PrismSandboxSpec *spec, const char *const *boundary)
 {
   const char *const *env = prism_sandbox_spec_get_env (spec);
   const char *const *secrets = prism_sandbox_spec_get_secrets (spec);
   g_auto (GStrv) egress = prism_agent_egress_list_variables (spec);
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
   for (gsize i = 0; i < G_N_ELEMENTS (base_environment); i++)
-    if (!names (env, base_environment[i]) && !names (secrets, base_environment[i]))
+    if (!names (boundary, base_environment[i]) && !names (env, base_environment[i])
+        && !names (secrets, base_environment[i]))
       g_ptr_array_add (all, (gpointer)base_environment[i]);
+  for (gsize i = 0; boundary != NULL && boundary[i] != NULL; i++)
+    if (strchr (boundary[i], '=') != NULL && !names ((const char *const *)egress, boundary[i])
+        && !names (env, boundary[i]) && !names (secrets, boundary[i]))
+      g_ptr_array_add (all, (gpointer)boundary[i]);
   for (gsize i = 0; egress != NULL && egress[i] != NULL; i++)
     if (!names (env, egress[i]) && !names (secrets, egress[i]))
       g_ptr_array_add (all, egress[i]);
@@ -197,6 +202,7 @@ put_environment (PrismAgentFrame *frame, PrismSandboxSpec *spec)
 void
 prism_agent_setup_write (PrismAgentFrame *frame,
                          PrismSandboxSpec *spec,
+                         const char *const *environment,
                          const char *workspace,
                          const PrismAgentLimits *limits,
                          gint64 age_ms,
@@ -210,7 +216,7 @@ prism_agent_setup_write (PrismAgentFrame *frame,
   prism_agent_frame_put (frame, PRISM_WIRE_MINOR, 2);
   prism_agent_frame_put (frame, flags, 4);
   prism_agent_frame_put_str (frame, workspace);
-  put_environment (frame, spec);
+  put_environment (frame, spec, environment);
   prism_agent_frame_put (frame, (guint64)limits->max_fds, 4);
   prism_agent_frame_put (frame, 0, 8); /* RLIMIT_DATA: whoever made the boundary knows */
   prism_agent_frame_put (frame, LOG_BYTES, 8);

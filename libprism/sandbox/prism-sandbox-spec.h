@@ -95,5 +95,12 @@ PRISM_AVAILABLE_IN_1_0
 gboolean            prism_sandbox_spec_check_command      (PrismSandboxSpec   *self,
                                                            PrismCommand       *command,
                                                            GError            **error);
+/* For those whose sandboxes outlive their host. It holds the secrets. */
+PRISM_AVAILABLE_IN_1_0
+GVariant           *prism_sandbox_spec_to_variant         (PrismSandboxSpec   *self);
+PRISM_AVAILABLE_IN_1_0
+PrismSandboxSpec   *prism_sandbox_spec_new_from_variant   (GVariant           *variant,
+                                                           PrismLifetime       lifetime,
+                                                           GError            **error);
 
 G_END_DECLS

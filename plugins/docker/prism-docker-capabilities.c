@@ -14,6 +14,7 @@ typedef struct
   const PrismDockerPlan *plan;
   const PrismDockerFacts *facts;
   const char *remapped;
+  gboolean own_kernel;
 } Judge;
 
 /* What is missing is said in @missing, up to its first use the empty string. */
@@ -197,8 +198,7 @@ static void
 judge_privilege (Judge *judge)
 {
   g_autoptr (GString) missing = g_string_new (NULL);
-  const char *runtime = host_text (judge, "Runtime");
-  gboolean kernel = strcmp (runtime, "runsc") == 0;
+  gboolean kernel = judge->own_kernel;
   g_autofree char *evidence = NULL;
 
   need (missing, kernel || judge->remapped != NULL,
@@ -258,7 +258,8 @@ prism_docker_capabilities_new (const PrismDockerAsked *asked,
                                const PrismDockerPlan *plan,
                                const PrismDockerFacts *facts,
                                JsonNode *container,
-                               const char *remapped)
+                               const char *remapped,
+                               gboolean own_kernel)
 {
   Judge judge = {
     .evidence = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a{ss}")),
@@ -269,6 +270,7 @@ prism_docker_capabilities_new (const PrismDockerAsked *asked,
     .plan = plan,
     .facts = facts,
     .remapped = remapped,
+    .own_kernel = own_kernel,
   };
   PrismDockerEgress egress = choose_egress (asked->spec);
   const char *image = prism_http_json_text (prism_http_json_get (container, "Image", NULL));

@@ -11,11 +11,12 @@
 G_BEGIN_DECLS
 
 /* @container: what inspecting it said; @remapped: (nullable): the engine's own word that
- * users are not the host's ("userns", "rootless"). */
+ * users are not the host's; @own_kernel: it runs on one (runsc). */
 PrismCapabilities *prism_docker_capabilities_new (const PrismDockerAsked *asked,
                                                   const PrismDockerPlan *plan,
                                                   const PrismDockerFacts *facts,
                                                   JsonNode *container,
-                                                  const char *remapped);
+                                                  const char *remapped,
+                                                  gboolean own_kernel);
 
 G_END_DECLS

@@ -303,11 +303,10 @@ prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GErr
 
 /* --- doing ------------------------------------------------------------------------------ */
 
-char *
-prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error)
+static char *
+create (PrismDockerEngine *self, const char *name, const char *body, GError **error)
 {
-  g_autofree char *body = prism_docker_plan_to_json (plan, self->minor);
-  g_autofree char *path = g_strdup_printf ("/containers/create?name=%s", plan->name);
+  g_autofree char *path = g_strdup_printf ("/containers/create?name=%s", name);
   g_auto (PrismHttpReply) reply = { 0 };
   g_autoptr (JsonNode) root = NULL;
   const char *id;
@@ -328,12 +327,47 @@ prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan
   return NULL;
 }
 
+char *
+prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error)
+{
+  g_autofree char *body = prism_docker_plan_to_json (plan, self->minor);
+  return create (self, plan->name, body, error);
+}
+
+gboolean
+prism_docker_engine_create_to_look (
+    PrismDockerEngine *self, const char *name, const char *image, const char *const *labels, GError **error)
+{
+  g_autofree char *body = prism_docker_look_to_json (image, labels);
+  g_autofree char *id = create (self, name, body, error);
+  return id != NULL;
+}
+
 PrismHttpCall *
 prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container)
 {
   g_autofree char *path = g_strdup_printf ("/v1.%u/containers/%s/start", self->minor, container);
   const PrismHttpRequest request = { "POST", path, NULL, NULL, 0 };
   return prism_http_client_begin (self->client, &request);
+}
+
+PrismHttpCall *
+prism_docker_engine_begin_wait (PrismDockerEngine *self, const char *container)
+{
+  g_autofree char *path = g_strdup_printf ("/v1.%u/containers/%s/wait", self->minor, container);
+  const PrismHttpRequest request = { "POST", path, NULL, NULL, 0 };
+  return prism_http_client_begin (self->client, &request);
+}
+
+gboolean
+prism_docker_engine_wait (PrismDockerEngine *self, int fd, GError **error)
+{
+  GError *failure = NULL;
+
+  if (prism_http_client_wait (self->client, fd, self->deadline, self->cancellable, &failure))
+    return TRUE;
+  take_failure (self, "waiting for the container's agent", failure, error);
+  return FALSE;
 }
 
 gboolean

@@ -35,8 +35,15 @@ GPtrArray *prism_docker_engine_recall (PrismDockerEngine *self, const char *cont
 
 /* The container's id. */
 char *prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error);
+/* One that is never started, only to look into the image. */
+gboolean prism_docker_engine_create_to_look (
+    PrismDockerEngine *self, const char *name, const char *image, const char *const *labels, GError **error);
 PrismHttpCall *prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container);
 gboolean prism_docker_engine_end_start (PrismDockerEngine *self, PrismHttpCall *call, const char *container, GError **error);
+/* Over when it has ended. */
+PrismHttpCall *prism_docker_engine_begin_wait (PrismDockerEngine *self, const char *container);
+/* Until one of the calls is over or @fd can be read. */
+gboolean prism_docker_engine_wait (PrismDockerEngine *self, int fd, GError **error);
 gboolean prism_docker_engine_pause (PrismDockerEngine *self, const char *container, gboolean pause, GError **error);
 /* Ends and removes it, and waits until it is gone; one that is not there is success. */
 gboolean prism_docker_engine_remove (PrismDockerEngine *self, const char *container, GError **error);

@@ -56,6 +56,8 @@ void prism_docker_plan_free (PrismDockerPlan *self);
 
 /* The body of the engine's create request; @api_minor: of its version 1.N. */
 char *prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor);
+/* The same for a container that is never started. */
+char *prism_docker_look_to_json (const char *image, const char *const *labels);
 /* The arguments of `docker create`, without the program's name. */
 char **prism_docker_plan_to_argv (const PrismDockerPlan *self);
 

@@ -49,13 +49,13 @@ begin_object (JsonBuilder *json, const char *name)
 }
 
 static void
-say_labels (JsonBuilder *json, const PrismDockerPlan *self)
+say_labels (JsonBuilder *json, const char *const *labels)
 {
   begin_object (json, "Labels");
-  for (guint i = 0; self->labels[i] != NULL; i++)
+  for (guint i = 0; labels[i] != NULL; i++)
     {
-      const char *equals = strchr (self->labels[i], '=');
-      g_autofree char *key = g_strndup (self->labels[i], (gsize)(equals - self->labels[i]));
+      const char *equals = strchr (labels[i], '=');
+      g_autofree char *key = g_strndup (labels[i], (gsize)(equals - labels[i]));
       say_text (json, key, equals + 1);
     }
   json_builder_end_object (json);
@@ -144,13 +144,41 @@ say_host (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
   json_builder_end_object (json);
 }
 
+static char *
+finish (JsonBuilder *json)
+{
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_builder_get_root (json);
+
+  json_generator_set_root (generator, root);
+  return json_generator_to_data (generator, NULL);
+}
+
+char *
+prism_docker_look_to_json (const char *image, const char *const *labels)
+{
+  static const char *const nothing[] = { "/nothing", NULL };
+  g_autoptr (JsonBuilder) json = json_builder_new ();
+
+  json_builder_begin_object (json);
+  say_text (json, "Image", image);
+  say_list (json, "Entrypoint", nothing);
+  say_labels (json, labels);
+  begin_object (json, "HostConfig");
+  say_text (json, "NetworkMode", "none");
+  begin_object (json, "LogConfig");
+  say_text (json, "Type", "none");
+  json_builder_end_object (json);
+  json_builder_end_object (json);
+  json_builder_end_object (json);
+  return finish (json);
+}
+
 char *
 prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor)
 {
   static const char *const no_check[] = { "NONE", NULL }, *const nothing[] = { NULL };
   g_autoptr (JsonBuilder) json = json_builder_new ();
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) root = NULL;
 
   json_builder_begin_object (json);
   say_text (json, "Image", self->image);
@@ -170,12 +198,10 @@ prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor)
   begin_object (json, "Healthcheck");
   say_list (json, "Test", no_check);
   json_builder_end_object (json);
-  say_labels (json, self);
+  say_labels (json, (const char *const *)self->labels);
   say_host (json, self, api_minor);
   json_builder_end_object (json);
-  root = json_builder_get_root (json);
-  json_generator_set_root (generator, root);
-  return json_generator_to_data (generator, NULL);
+  return finish (json);
 }
 
 /* --- arguments ------------------------------------------------------------------------- */
@@ -272,16 +298,12 @@ char *
 prism_docker_fingerprint (const char *const *argv)
 {
   g_autoptr (JsonBuilder) json = json_builder_new ();
-  g_autoptr (JsonGenerator) generator = json_generator_new ();
-  g_autoptr (JsonNode) root = NULL;
   g_autofree char *text = NULL;
 
   json_builder_begin_array (json);
   for (; *argv != NULL; argv++)
     json_builder_add_string_value (json, *argv);
   json_builder_end_array (json);
-  root = json_builder_get_root (json);
-  json_generator_set_root (generator, root);
-  text = json_generator_to_data (generator, NULL);
+  text = finish (json);
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
 }

@@ -10,6 +10,7 @@
 #include <libprism/prism.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,7 +18,10 @@
 
 #include "prism-docker-options.h"
 
-#define BACKLOG 8
+#define BACKLOG      8
+#define DEPOSIT      "deposit"
+#define MOST_DEPOSIT (8 * 1024 * 1024)
+#define MOST_MOUNTS  4096
 
 static void
 close_fd (int *fd)
@@ -128,7 +132,7 @@ prism_docker_room_write_users (
 
 /* A socket's name has a hundred bytes: the descriptor's is short, however long the path. */
 static int
-listen_in (const char *host, guint gid)
+listen_in (const char *host)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int folder = open (host, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -144,6 +148,25 @@ listen_in (const char *host, guint gid)
   return fd;
 }
 
+/* Between the making and the lock somebody may take it for a leftover. */
+static gboolean
+make_locked (PrismDockerRoom *self)
+{
+  for (guint tries = 0; tries < 8; tries++)
+    {
+      struct stat named, itself;
+      if (mkdir (self->folder, 0700) < 0 && errno != EEXIST)
+        return FALSE;
+      self->lock = open (self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+      if (self->lock >= 0 && flock (self->lock, LOCK_EX) == 0 && fstat (self->lock, &itself) == 0
+          && lstat (self->folder, &named) == 0 && named.st_ino == itself.st_ino)
+        return TRUE;
+      close_fd (&self->lock);
+    }
+  errno = EAGAIN;
+  return FALSE;
+}
+
 gboolean
 prism_docker_room_make (PrismDockerRoom *self, const char *id, guint uid, guint gid, GError **error)
 {
@@ -154,12 +177,9 @@ prism_docker_room_make (PrismDockerRoom *self, const char *id, guint uid, guint 
   if (self->folder == NULL || !make_runtime (self->folder, error))
     return FALSE;
   host = g_build_filename (self->folder, "host", NULL);
-  if (mkdir (self->folder, 0700) < 0 || mkdir (host, 0755) < 0 || chmod (host, 0755) < 0)
+  if (!make_locked (self) || mkdir (host, 0755) < 0 || chmod (host, 0755) < 0)
     return fail (error, self->folder);
-  self->lock = open (self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (self->lock < 0 || flock (self->lock, LOCK_EX | LOCK_NB) < 0)
-    return fail (error, self->folder);
-  self->listener = listen_in (host, gid);
+  self->listener = listen_in (host);
   if (self->listener < 0)
     return fail (error, host);
   return write_file (self->folder, "empty", "", error)
@@ -168,10 +188,93 @@ prism_docker_room_make (PrismDockerRoom *self, const char *id, guint uid, guint 
          && prism_docker_room_write_users (self, uid, gid, NULL, NULL, error);
 }
 
+/* --- one that is there ------------------------------------------------------------------ */
+
+gboolean
+prism_docker_room_enter (PrismDockerRoom *self, const char *id, GError **error)
+{
+  g_autofree char *host = NULL;
+
+  *self = (PrismDockerRoom){ NULL, -1, -1 };
+  self->folder = prism_docker_room_dup_folder (id, error);
+  if (self->folder == NULL)
+    return FALSE;
+  self->lock = open (self->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (self->lock < 0)
+    g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
+                 "docker: no detached sandbox of this id is in %s: it has ended, or was not detached", self->folder);
+  else if (flock (self->lock, LOCK_EX | LOCK_NB) < 0)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE, "docker: another host has it");
+  else
+    return TRUE;
+  prism_docker_room_clear (self);
+  return FALSE;
+}
+
+gboolean
+prism_docker_room_open (PrismDockerRoom *self, GError **error)
+{
+  g_autofree char *host = g_build_filename (self->folder, "host", NULL);
+
+  self->listener = listen_in (host);
+  return self->listener >= 0 || fail (error, host);
+}
+
+gboolean
+prism_docker_room_deposit (PrismDockerRoom *self, GBytes *bytes, GError **error)
+{
+  g_autofree char *path = g_build_filename (self->folder, DEPOSIT, NULL);
+  g_autoptr (GError) failure = NULL;
+
+  if (g_file_set_contents_full (path, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes),
+                                G_FILE_SET_CONTENTS_CONSISTENT, 0600, &failure))
+    return TRUE;
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "docker: what a later host is to be told: %s",
+               failure->message);
+  return FALSE;
+}
+
+GBytes *
+prism_docker_room_read_deposit (PrismDockerRoom *self, GError **error)
+{
+  g_autofree char *path = g_build_filename (self->folder, DEPOSIT, NULL);
+  g_autoptr (GError) failure = NULL;
+  struct stat info;
+  char *text = NULL;
+  gsize size = 0;
+
+  if (lstat (path, &info) == 0 && S_ISREG (info.st_mode) && info.st_uid == geteuid () && info.st_size <= MOST_DEPOSIT
+      && g_file_get_contents (path, &text, &size, &failure))
+    return g_bytes_new_take (text, size);
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
+               "docker: nothing says what the sandbox in %s is%s%s", self->folder, failure != NULL ? ": " : "",
+               failure != NULL ? failure->message : "");
+  return NULL;
+}
+
 int
 prism_docker_room_accept (PrismDockerRoom *self)
 {
   return accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+/* m0, m1, …: of a host that was killed, and its keeper too. */
+void
+prism_docker_room_remove_mounts (PrismDockerRoom *self)
+{
+  for (guint i = 0; i < MOST_MOUNTS; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/m%u", self->folder, i);
+      struct stat info;
+      if (lstat (path, &info) < 0)
+        return;
+      while (umount2 (path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        ;
+      if (S_ISDIR (info.st_mode))
+        rmdir (path);
+      else if (info.st_size == 0)
+        unlink (path);
+    }
 }
 
 void
@@ -189,6 +292,8 @@ prism_docker_room_remove (PrismDockerRoom *self)
     unlinkat (folder, names[i], 0);
   close_fd (&folder);
   rmdir (host);
+  if (self->lock >= 0)
+    unlinkat (self->lock, DEPOSIT, 0);
   rmdir (self->folder);
   prism_docker_room_clear (self);
 }

@@ -22,8 +22,17 @@ gboolean prism_docker_room_make (PrismDockerRoom *self, const char *id, guint ui
 /* The image's own users go on, below ours. NULL: it has none. */
 gboolean prism_docker_room_write_users (
     PrismDockerRoom *self, guint uid, guint gid, const char *passwd, const char *group, GError **error);
+/* The room of a sandbox that is there: NOT_FOUND, or STATE where another host has it. */
+gboolean prism_docker_room_enter (PrismDockerRoom *self, const char *id, GError **error);
+/* A new socket in it, which the agent will dial. */
+gboolean prism_docker_room_open (PrismDockerRoom *self, GError **error);
+/* What the next host is to know; beside what the container sees. */
+gboolean prism_docker_room_deposit (PrismDockerRoom *self, GBytes *bytes, GError **error);
+GBytes *prism_docker_room_read_deposit (PrismDockerRoom *self, GError **error);
 /* A connection, not yet judged; -1 when none is there. */
 int prism_docker_room_accept (PrismDockerRoom *self);
+/* What a host that was killed showed and did not take away. */
+void prism_docker_room_remove_mounts (PrismDockerRoom *self);
 /* Nobody can come in any more; the container keeps the files that it has. */
 void prism_docker_room_remove (PrismDockerRoom *self);
 void prism_docker_room_clear (PrismDockerRoom *self);

@@ -16,6 +16,7 @@ struct _PrismHttpClient
   SoupSession *session;
   SoupMessage *last;
   char *socket;
+  guint n_over; /* calls that came to their end: who waits for any of them looks at it */
 };
 
 struct _PrismHttpCall
@@ -126,6 +127,7 @@ call_over (PrismHttpCall *self, GError *error)
     }
   self->error = error != NULL ? translate (self, error) : NULL;
   self->over = TRUE;
+  self->client->n_over++;
 }
 
 static void read_more (PrismHttpCall *self);
@@ -270,7 +272,7 @@ detach (GSource *source)
   g_source_unref (source);
 }
 
-/* Until *@over (nullable), or what wakes. */
+/* Until *@over, or, where that is NULL, any call is over; or what wakes. */
 static gboolean
 iterate (
     PrismHttpClient *self, const gboolean *over, int fd, gint64 deadline, GCancellable *cancellable, GError **error)
@@ -278,6 +280,7 @@ iterate (
   Waiting waiting = { FALSE, FALSE };
   GSource *timer = NULL, *watch = NULL, *cancel = NULL;
   gint64 left = deadline - g_get_monotonic_time ();
+  guint n_over = self->n_over;
 
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
@@ -291,7 +294,7 @@ iterate (
     cancel = attach (self->context, g_cancellable_source_new (cancellable), G_SOURCE_FUNC (became_cancelled), &waiting);
   do
     g_main_context_iteration (self->context, TRUE);
-  while (!waiting.woken && over != NULL && !*over);
+  while (!waiting.woken && (over != NULL ? !*over : self->n_over == n_over));
   g_clear_pointer (&timer, detach);
   g_clear_pointer (&watch, detach);
   g_clear_pointer (&cancel, detach);
