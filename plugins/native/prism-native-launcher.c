@@ -29,9 +29,11 @@ struct _PrismNativeLauncher
 {
   pid_t pid;
   int pidfd, control, keeper;
-  int plan;          /* the stream that the plan goes into, until it has gone */
-  GPtrArray *notes;  /* of PrismNativeNote */
-  GPtrArray *groups; /* of folders that the keeper makes and removes */
+  int plan;                  /* the stream that the plan goes into, until it has gone */
+  PrismNativeServer *server; /* that was asked; NULL once it has no more to do with it */
+  gboolean starting;         /* by that one */
+  GPtrArray *notes;          /* of PrismNativeNote */
+  GPtrArray *groups;         /* of folders that the keeper makes and removes */
   gboolean ready, running, ended, reaped;
   gboolean deposited; /* it goes on without this host */
   guint32 left, facts;
@@ -188,17 +190,16 @@ prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GE
 {
   g_autoptr (PrismNativeLauncher) self = NULL;
   int ends[2] = { -1, -1 };
-  gboolean asked;
 
   self = new_launcher (ends, error);
   if (self == NULL)
     return NULL;
-  asked = prism_native_server_ask (agent, template, plan, ends, error);
+  self->server = prism_native_server_ask (agent, template, plan, ends, error);
   close_fd (&ends[0]);
   close_fd (&ends[1]);
-  if (!asked)
+  if (self->server == NULL)
     return NULL;
-  self->running = TRUE;
+  self->running = self->starting = TRUE;
   return g_steal_pointer (&self);
 }
 
@@ -364,6 +365,14 @@ prism_native_launcher_give_plan (
   return TRUE;
 }
 
+static void
+end_start (PrismNativeLauncher *self)
+{
+  if (self->starting)
+    prism_native_server_started (self->server);
+  self->starting = FALSE;
+}
+
 gboolean
 prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GCancellable *cancellable, GError **error)
 {
@@ -372,6 +381,7 @@ prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GC
   while (open && !(open = read_messages (self), self->ready || self->failure != NULL))
     if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
       return FALSE;
+  end_start (self);
   if (self->failure != NULL)
     {
       g_propagate_error (error, g_error_copy (self->failure));
@@ -588,6 +598,13 @@ clean_up_for_keeper (PrismNativeLauncher *self, gint64 deadline)
   return all;
 }
 
+static void
+leave_server (PrismNativeLauncher *self)
+{
+  end_start (self);
+  g_clear_pointer (&self->server, prism_native_server_release);
+}
+
 gboolean
 prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error)
 {
@@ -612,6 +629,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
     }
   self->running = FALSE;
   reap (self);
+  leave_server (self);
   if (!self->ended && !clean_up_for_keeper (self, deadline))
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
@@ -632,6 +650,7 @@ prism_native_launcher_free (PrismNativeLauncher *self)
 {
   if (self->running && !self->deposited)
     prism_native_launcher_end (self, g_get_monotonic_time () + 10 * G_USEC_PER_SEC, NULL);
+  leave_server (self);
   close_fd (&self->control);
   close_fd (&self->plan);
   close_fd (&self->keeper);

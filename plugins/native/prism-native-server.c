@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* This process's one launcher that stays. It ends by itself when nothing was asked of
- * it for a second; a thread waits for that, so that its descriptor does not stay. */
+/* This process's launchers that stay. There is one for all that is started one after
+ * another; for threads that start at once, and would wait for each other there, there are
+ * more, at most one for each CPU. Each ends by itself when nothing was asked of it for a
+ * second; a thread waits for that, so that its descriptor does not stay. */
 #include "prism-native-server.h"
 
 #include <errno.h>
@@ -16,97 +18,154 @@
 #include "prism-launch.h"
 #include "prism-native-packet.h"
 
-typedef struct
+#define MOST_SERVERS 8u
+/* A start that finds every launcher busy counts for that many that do not, and another is
+ * worth its own start after so many: two that happen to meet are served by one. */
+#define WEIGHT 4
+#define ENOUGH 12
+
+struct _PrismNativeServer
 {
   int socket;
   pid_t pid, host;
   GBytes *template; /* that it was told of last */
-} Server;
+  guint refs, starting, kept;
+};
 
 static GMutex lock;
-static Server *current; /* of the lock; owned by its thread */
+/* Of the lock; each owned by its thread, and by what it keeps. */
+static PrismNativeServer *all[MOST_SERVERS];
+static guint n_all;
+static int crowd; /* how often all of them were busy, lately */
 
 static void
-server_free (Server *server)
+unref (PrismNativeServer *self)
 {
-  g_clear_pointer (&server->template, g_bytes_unref);
-  g_free (server);
+  if (--self->refs > 0)
+    return;
+  g_clear_pointer (&self->template, g_bytes_unref);
+  g_free (self);
+}
+
+static void
+forget (PrismNativeServer *self)
+{
+  for (guint i = 0; i < n_all; i++)
+    if (all[i] == self)
+      {
+        all[i] = all[--n_all];
+        return;
+      }
 }
 
 static gpointer
 watch (gpointer data)
 {
-  Server *server = data;
-  struct pollfd fd = { server->socket, POLLIN | POLLRDHUP, 0 };
+  PrismNativeServer *self = data;
+  struct pollfd fd = { self->socket, POLLIN | POLLRDHUP, 0 };
 
   while (poll (&fd, 1, -1) < 0 && errno == EINTR)
     ;
   g_mutex_lock (&lock);
-  if (current == server)
-    current = NULL;
+  forget (self);
   g_mutex_unlock (&lock);
-  close (server->socket);
-  while (waitpid (server->pid, NULL, 0) < 0 && errno == EINTR)
+  close (self->socket);
+  while (waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
     ;
-  server_free (server);
+  g_mutex_lock (&lock);
+  unref (self);
+  g_mutex_unlock (&lock);
   return NULL;
 }
 
 /* No signal of the application's is handled in a thread that it does not know. */
 static gboolean
-start_watch (Server *server)
+start_watch (PrismNativeServer *self)
 {
-  sigset_t all, before;
+  sigset_t all_signals, before;
   GThread *thread;
 
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  thread = g_thread_try_new ("prism-native", watch, server, NULL);
+  sigfillset (&all_signals);
+  pthread_sigmask (SIG_SETMASK, &all_signals, &before);
+  thread = g_thread_try_new ("prism-native", watch, self, NULL);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   if (thread != NULL)
     g_thread_unref (thread);
   return thread != NULL;
 }
 
-static Server *
+static PrismNativeServer *
 start (const char *agent)
 {
   int ends[2], fds[3] = { -1, -1, -1 };
-  Server *server;
+  PrismNativeServer *self;
 
   if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return NULL;
-  server = g_new0 (Server, 1);
-  server->host = getpid ();
-  server->socket = ends[0];
+  self = g_new0 (PrismNativeServer, 1);
+  self->refs = 1;
+  self->host = getpid ();
+  self->socket = ends[0];
   fds[2] = ends[1];
-  if (prism_native_spawn (agent, TRUE, fds, &server->pid) != 0)
-    server->pid = -1;
+  if (prism_native_spawn (agent, TRUE, fds, &self->pid) != 0)
+    self->pid = -1;
   close (ends[1]);
-  if (server->pid > 0 && start_watch (server))
-    return server;
-  close (server->socket);
-  if (server->pid > 0)
-    waitpid (server->pid, NULL, 0);
-  server_free (server);
+  if (self->pid > 0 && start_watch (self))
+    return all[n_all++] = self;
+  close (self->socket);
+  if (self->pid > 0)
+    waitpid (self->pid, NULL, 0);
+  unref (self);
   return NULL;
 }
 
-/* A fork of the process that started it has its own; the thread is not there. */
+/* A fork of the process that started them has its own; the threads are not there. */
 static void
-forget_parents_server (void)
+forget_parents_servers (void)
 {
-  if (current == NULL || current->host == getpid ())
-    return;
-  close (current->socket);
-  server_free (current);
-  current = NULL;
+  pid_t host = getpid ();
+
+  for (guint i = n_all; i-- > 0;)
+    if (all[i]->host != host)
+      {
+        PrismNativeServer *theirs = all[i];
+        close (theirs->socket);
+        forget (theirs);
+        unref (theirs);
+      }
+}
+
+/* The one that is at work on the fewest starts, and keeps the fewest. */
+static PrismNativeServer *
+find_idlest (void)
+{
+  PrismNativeServer *found = NULL;
+
+  for (guint i = 0; i < n_all; i++)
+    if (found == NULL || all[i]->starting < found->starting
+        || (all[i]->starting == found->starting && all[i]->kept < found->kept))
+      found = all[i];
+  return found;
+}
+
+static PrismNativeServer *
+choose (const char *agent)
+{
+  PrismNativeServer *found = find_idlest (), *more = NULL;
+
+  if (found == NULL)
+    return start (agent);
+  crowd += found->starting > 0 ? WEIGHT : crowd > 0 ? -1 : 0;
+  if (crowd >= ENOUGH && n_all < MIN (MOST_SERVERS, g_get_num_processors ()))
+    more = start (agent);
+  crowd = more != NULL ? 0 : MIN (crowd, ENOUGH);
+  return more != NULL ? more : found;
 }
 
 static gboolean
-send_request (Server *server, GBytes *template, GBytes *plan, const int ends[2])
+send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int ends[2])
 {
-  gboolean known = server->template != NULL && g_bytes_equal (server->template, template);
+  gboolean known = self->template != NULL && g_bytes_equal (self->template, template);
   gsize template_size, plan_size;
   const void *template_bytes = g_bytes_get_data (template, &template_size);
   const void *plan_bytes = g_bytes_get_data (plan, &plan_size);
@@ -120,29 +179,52 @@ send_request (Server *server, GBytes *template, GBytes *plan, const int ends[2])
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
   prism_wire_put (&w, told, 4);
-  if (!prism_native_packet_send (server->socket, parts, G_N_ELEMENTS (parts), ends, 2))
+  if (!prism_native_packet_send (self->socket, parts, G_N_ELEMENTS (parts), ends, 2))
     return FALSE;
   if (!known)
     {
-      g_clear_pointer (&server->template, g_bytes_unref);
-      server->template = g_bytes_ref (template);
+      g_clear_pointer (&self->template, g_bytes_unref);
+      self->template = g_bytes_ref (template);
     }
   return TRUE;
 }
 
-gboolean
+PrismNativeServer *
 prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, const int ends[2], GError **error)
 {
-  gboolean asked;
+  PrismNativeServer *self;
 
   g_mutex_lock (&lock);
-  forget_parents_server ();
-  if (current == NULL)
-    current = start (agent);
-  asked = current != NULL && send_request (current, template, plan, ends);
+  forget_parents_servers ();
+  self = choose (agent);
+  if (self != NULL && !send_request (self, template, plan, ends))
+    self = NULL;
+  if (self != NULL)
+    {
+      self->refs++;
+      self->starting++;
+      self->kept++;
+    }
   g_mutex_unlock (&lock);
-  if (!asked)
+  if (self == NULL)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
                          "native: the launcher that stays takes no request");
-  return asked;
+  return self;
+}
+
+void
+prism_native_server_started (PrismNativeServer *self)
+{
+  g_mutex_lock (&lock);
+  self->starting--;
+  g_mutex_unlock (&lock);
+}
+
+void
+prism_native_server_release (PrismNativeServer *self)
+{
+  g_mutex_lock (&lock);
+  self->kept--;
+  unref (self);
+  g_mutex_unlock (&lock);
 }

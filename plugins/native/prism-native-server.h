@@ -9,8 +9,15 @@ G_BEGIN_DECLS
  * this process; 0 or an errno. */
 int prism_native_spawn (const char *agent, gboolean many, const int fds[3], pid_t *pid);
 
-/* Hands a plan and the launcher's ends of its two sockets to the process's launcher
- * that stays. FALSE: nothing was started. */
-gboolean prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, const int ends[2], GError **error);
+/* A launcher that stays. Whoever was given one says when his sandbox has started, or has
+ * not, and lets it go when that is gone. */
+typedef struct _PrismNativeServer PrismNativeServer;
+
+/* Hands a plan and the launcher's ends of its two sockets to one of the process's
+ * launchers that stay. NULL: nothing was started. */
+PrismNativeServer *
+prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, const int ends[2], GError **error);
+void prism_native_server_started (PrismNativeServer *self);
+void prism_native_server_release (PrismNativeServer *self);
 
 G_END_DECLS
