@@ -302,7 +302,7 @@ take_signals (void)
   sigset_t all;
 
   /* What was ignored stays ignored over exec: the commands want defaults. */
-  for (int number = 1; number < NSIG; number++)
+  for (int number = 1; number < NSIG && !agent.options.default_signals; number++)
     signal (number, SIG_DFL);
   sigfillset (&all);
   sigprocmask (SIG_SETMASK, &all, NULL);
@@ -441,6 +441,9 @@ agent_run (const struct agent_options *options)
       if (was_open && !agent_channel_is_open ())
         agent_disconnected ();
     }
+  /* With pid 1 the kernel ends all of them, and there is nobody to tell. */
+  if (agent.init && !agent_channel_is_open ())
+    return 0;
   agent_end_all ();
   agent_channel_finish (LAST_WORDS);
   return 0;

@@ -14,6 +14,7 @@ struct agent_options
   bool framed;          /* --framed: say no FEATURE_FDS even so (tests, remote streams) */
   bool netns_command;   /* a fresh, empty network namespace for each command; the agent then keeps CAP_SYS_ADMIN and loads the filter in each child */
   bool hardened;        /* the launcher did no_new_privs, seccomp, Landlock and dropped capabilities already */
+  bool default_signals; /* no signal is ignored or handled: the launcher saw to that */
   const char *dial;     /* unix socket to dial, and to redial after EOF when kept */
   int hosts;            /* kept without dialling: a SOCK_SEQPACKET on which connected sockets to the next hosts come; -1 = none */
 };

@@ -15,7 +15,7 @@
 
 /* Held for the keeper's life: a group whose lock is free is what a dead keeper left,
  * and anybody may remove it. Between the making and the lock that may happen to a
- * live one's: then it is made again. */
+ * live one's: then it is made again. -1 and errno. */
 static int
 make_folder (const char *folder)
 {
@@ -28,42 +28,80 @@ make_folder (const char *folder)
       if (dir >= 0 && flock (dir, LOCK_SH) == 0 && stat (folder, &info) == 0)
         return dir;
       if (errno != ENOENT || tries == 3)
-        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", folder);
+        return -1;
       if (dir >= 0)
         close (dir);
     }
 }
 
-static void
-make_group (const struct launch_group *group, struct launch_groups *groups, int *entry)
+static struct launch_made_group *
+new_group (const char *folder)
 {
-  int dir = make_folder (group->folder);
+  struct launch_made_group *group = calloc (1, sizeof *group);
 
-  groups->dirs[groups->n] = dir;
-  groups->folders[groups->n++] = strdup (group->folder);
-  if (groups->folders[groups->n - 1] == NULL)
-    launch_fail (PRISM_LAUNCH_STAGE_GROUP, ENOMEM, "%s", group->folder);
-  for (uint32_t i = 0; i < group->n_settings; i++)
+  if (group == NULL || (group->folder = strdup (folder)) == NULL)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, ENOMEM, "%s", folder);
+  group->dir = group->entry = group->charged = group->refused = group->tasks = -1;
+  return group;
+}
+
+void
+launch_group_free (struct launch_made_group *group)
+{
+  const int fds[] = { group->dir, group->entry, group->charged, group->refused, group->tasks };
+
+  for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+    if (fds[i] >= 0)
+      close (fds[i]);
+  free (group->folder);
+  free (group->settings);
+  free (group->own_name);
+  free (group);
+}
+
+static void
+make_group (const struct launch_group *wanted, struct launch_groups *groups)
+{
+  struct launch_made_group *group = new_group (wanted->folder);
+
+  group->dir = make_folder (wanted->folder);
+  if (group->dir < 0)
     {
-      const struct launch_setting *setting = &group->settings[i];
-      if (launch_write_file (dir, setting->file, setting->value))
+      launch_group_free (group);
+      launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", wanted->folder);
+    }
+  groups->made[groups->n++] = group;
+  for (unsigned i = 0; i < wanted->n_settings; i++)
+    {
+      const struct launch_setting *setting = &wanted->settings[i];
+      if (launch_write_file (group->dir, setting->file, setting->value))
         continue;
       if (errno == ENOENT && (setting->flags & PRISM_LAUNCH_SETTING_OPTIONAL) != 0)
         launch_note (setting->file, "not enforced: the kernel does not offer it");
       else
-        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s = %s", group->folder, setting->file, setting->value);
+        launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s = %s", wanted->folder, setting->file, setting->value);
     }
-  *entry = openat (dir, group->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (*entry < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", group->folder, group->entry);
+  group->entry = openat (group->dir, wanted->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (group->entry < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", wanted->folder, wanted->entry);
   /* The folder's descriptor stays open, for its lock. */
 }
 
 void
-launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, int entries[PRISM_LAUNCH_MAX_GROUPS])
+launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again)
 {
   for (uint32_t i = 0; i < plan->n_groups; i++)
-    make_group (&plan->groups[i], groups, &entries[i]);
+    {
+      struct launch_made_group *spare = again ? launch_spares_take (&plan->groups[i]) : NULL;
+      if (spare != NULL)
+        groups->made[groups->n++] = spare;
+      else
+        {
+          make_group (&plan->groups[i], groups);
+          if (again)
+            launch_spares_describe (groups->made[groups->n - 1], &plan->groups[i]);
+        }
+    }
 }
 
 /* The slow way in, for a kernel that asks who writes rather than who opened: a
@@ -75,7 +113,7 @@ launch_groups_admit (const struct launch_groups *groups, pid_t pid)
 
   snprintf (text, sizeof text, "%d", (int)pid);
   for (uint32_t i = 0; i < groups->n; i++)
-    if (!launch_write_file (groups->dirs[i], "cgroup.procs", text))
+    if (!launch_write_file (groups->made[i]->dir, "cgroup.procs", text))
       return false;
   return true;
 }
@@ -103,16 +141,10 @@ launch_groups_remove (struct launch_groups *groups, bool wait)
   uint32_t left = 0;
 
   for (uint32_t i = 0; i < groups->n; i++)
-    if (groups->folders[i] == NULL || !launch_remove_folder (groups->folders[i], wait))
-      {
-        groups->dirs[left] = groups->dirs[i];
-        groups->folders[left++] = groups->folders[i];
-      }
+    if (launch_remove_folder (groups->made[i]->folder, wait))
+      launch_group_free (groups->made[i]);
     else
-      {
-        close (groups->dirs[i]);
-        free (groups->folders[i]);
-      }
+      groups->made[left++] = groups->made[i];
   groups->n = left;
   return left;
 }
@@ -121,9 +153,19 @@ void
 launch_groups_forget (struct launch_groups *groups)
 {
   for (uint32_t i = 0; i < groups->n; i++)
-    {
-      close (groups->dirs[i]);
-      free (groups->folders[i]);
-    }
+    launch_group_free (groups->made[i]);
   groups->n = 0;
+}
+
+void
+launch_groups_lift (struct launch_groups *groups)
+{
+  for (uint32_t i = 0; i < groups->n; i++)
+    {
+      struct launch_made_group *group = groups->made[i];
+      if (group->dir >= 0 && group->dir < LAUNCH_HIGH_FD)
+        group->dir = launch_lift (group->dir);
+      if (group->entry >= 0 && group->entry < LAUNCH_HIGH_FD)
+        group->entry = launch_lift (group->entry);
+    }
 }

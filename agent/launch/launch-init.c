@@ -22,21 +22,30 @@
 #endif
 
 static const struct launch_plan *the_plan;
+static const struct launch_ready_made *made_with;
 static int keeper_socket;
-static bool begun_ahead;
 
 static void
 enter_groups (const int *entries)
 {
   bool ask = false;
   char byte = 'm';
+  int error = 0;
 
   for (uint32_t i = 0; i < the_plan->n_groups; i++)
     {
       /* "0", this process by itself, moves without a wait for the whole machine. */
-      ask |= write (entries[i], "0", 1) != 1;
+      if (write (entries[i], "0", 1) != 1)
+        {
+          ask = true;
+          error = errno;
+        }
       close (entries[i]);
     }
+  if (ask && !made_with->may_ask)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, error, "cgroup.procs");
+  if (!ask && made_with->may_ask && made_with->by_porter)
+    (void)!send (keeper_socket, "y", 1, MSG_NOSIGNAL); /* the keeper of many need listen to no other */
   if (!ask)
     return;
   if (send (keeper_socket, &byte, 1, MSG_NOSIGNAL) != 1 || recv (keeper_socket, &byte, 1, 0) != 1)
@@ -49,6 +58,7 @@ static const int *
 shown (void)
 {
   static int fds[LAUNCH_MAX_FDS];
+  bool begun_ahead = made_with->ahead;
   size_t n, extra = begun_ahead ? 2 : 0;
   ssize_t size;
 
@@ -241,12 +251,13 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
     .framed = (plan->flags & PRISM_LAUNCH_FRAMED) != 0,
     .netns_command = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) != 0,
     .hardened = true,
+    .default_signals = made->by_porter,
     .hosts = -1,
   };
 
   the_plan = plan;
   keeper_socket = keeper;
-  begun_ahead = made->ahead;
+  made_with = made;
   launch_hold_notes ();
   if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
     forget_orphaned_segments ();

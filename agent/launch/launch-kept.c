@@ -33,7 +33,7 @@ struct kept
   int socket;  /* to the inner half */
   int host;    /* -1 in one that was begun ahead */
   int net;     /* lent by the pool, or -1 */
-  bool killed;
+  bool killed, may_ask;
   int status;
   unsigned tries;
   struct launch_groups groups;
@@ -43,6 +43,7 @@ struct kept
 
 static struct kept all[LAUNCH_MAX_KEPT];
 static unsigned n_all;
+static bool can_join; /* the inner halves their groups, on this kernel */
 static jmp_buf failed;
 
 /* The one that is begun ahead, and the plan that it begins with. */
@@ -101,6 +102,7 @@ finish (struct kept *self)
   if (self->freezer != NULL && !launch_remove_folder (self->freezer, false) && errno == EBUSY
       && self->tries++ < MOST_TRIES)
     return false;
+  launch_spares_give (&self->groups);
   left = launch_groups_remove (&self->groups, false);
   if (left > 0 && self->tries++ < MOST_TRIES)
     return false;
@@ -192,7 +194,7 @@ be_hand (const struct kept *self)
 
   plan.n_groups = self->groups.n;
   for (uint32_t i = 0; i < plan.n_groups; i++)
-    plan.groups[i].folder = self->groups.folders[i];
+    plan.groups[i].folder = self->groups.made[i]->folder;
   dup2 (self->host, PRISM_LAUNCH_KEEPER_FD);
   syscall (SYS_close_range, PRISM_LAUNCH_KEEPER_FD + 1, ~0u, 0);
   launch_keep_no_more ();
@@ -211,7 +213,7 @@ give_hand (struct kept *self)
       const char *path = prism_wire_str (&r, PRISM_WIRE_MAX_PATH);
       self->freezer = prism_wire_done (&r) ? strdup (path) : NULL;
       for (uint32_t i = 0; self->freezer != NULL && i < self->groups.n; i++)
-        if (strcmp (self->freezer, self->groups.folders[i]) == 0)
+        if (strcmp (self->freezer, self->groups.made[i]->folder) == 0)
           {
             free (self->freezer);
             self->freezer = NULL;
@@ -238,7 +240,8 @@ hear_host (struct kept *self)
     give_hand (self);
 }
 
-/* The inner half's only question: to be moved into its groups from outside. */
+/* The inner half's only question: to be moved into its groups from outside. One that could
+ * do so itself says that once, and the next are not listened to. */
 static void
 hear_inner (struct kept *self)
 {
@@ -247,7 +250,8 @@ hear_inner (struct kept *self)
 
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;
-  if (n == 1 && launch_groups_admit (&self->groups, self->inner))
+  can_join = can_join || (n == 1 && byte == 'y');
+  if (n == 1 && byte != 'y' && launch_groups_admit (&self->groups, self->inner))
     (void)!send (self->socket, &byte, 1, MSG_NOSIGNAL);
   /* It asks once at most; what becomes of it could ask for ever. */
   close (self->socket);
@@ -295,6 +299,7 @@ begin (struct kept *self, const struct launch_ready_made *template, size_t size,
   made.netns = self->net;
   made.ahead = is_ahead;
   made.by_porter = true;
+  made.may_ask = self->may_ask = !can_join;
   self->socket = launch_lift (launch_start_inner (launch_current_plan (size), &made, &self->inner));
 }
 
@@ -338,9 +343,10 @@ launch_kept_forget_ahead (void)
   end (&ahead.kept);
   if (ahead.kept.socket >= 0)
     close (ahead.kept.socket);
-  launch_pool_give_back (ahead.kept.inner > 0 ? -1 : ahead.kept.net);
-  if (ahead.kept.inner > 0 && ahead.kept.net >= 0)
-    close (ahead.kept.net);
+  if (ahead.kept.inner > 0)
+    launch_pool_let_go (ahead.kept.net);
+  else
+    launch_pool_give_back (ahead.kept.net);
   ahead.kept = nothing;
 }
 
@@ -349,8 +355,7 @@ static void
 give_up (struct kept *self)
 {
   launch_pool_settle ();
-  for (uint32_t i = 0; i < self->groups.n; i++)
-    self->groups.dirs[i] = launch_lift (self->groups.dirs[i]);
+  launch_groups_lift (&self->groups);
   syscall (SYS_close_range, PRISM_LAUNCH_KEEPER_FD + 1, LAUNCH_HIGH_FD - 1, 0);
   end (self);
 }
@@ -400,6 +405,7 @@ start (struct kept *self, const struct launch_ready_made *template, const struct
       self->inner = ahead.kept.inner;
       self->socket = ahead.kept.socket;
       self->net = ahead.kept.net;
+      self->may_ask = ahead.kept.may_ask;
       ahead.kept = nothing;
       order = size;
     }
@@ -411,8 +417,12 @@ start (struct kept *self, const struct launch_ready_made *template, const struct
       begin (self, template, size, false);
     }
   launch_release_inner (self->socket, order, &self->groups);
-  for (uint32_t i = 0; i < self->groups.n; i++)
-    self->groups.dirs[i] = launch_lift (self->groups.dirs[i]);
+  if (!self->may_ask || self->groups.n == 0)
+    {
+      close (self->socket);
+      self->socket = -1;
+    }
+  launch_groups_lift (&self->groups);
 }
 
 bool
@@ -446,7 +456,7 @@ launch_kept_disown_nets (void)
   for (unsigned i = 0; i < n_all; i++)
     if (all[i].net >= 0)
       {
-        close (all[i].net);
+        launch_pool_let_go (all[i].net);
         all[i].net = -1;
       }
 }

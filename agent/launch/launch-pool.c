@@ -20,12 +20,29 @@
 #include <unistd.h>
 
 #define AHEAD 3  /* that many are made before they are wanted */
-#define ROOM  16 /* that many are kept when they come back */
+#define ROOM  16 /* that many can come back */
 #define STATE 16384
 
+enum
+{
+  SOCKETS,
+  COUNTERS,
+  COUNTERS_6,
+  LABELS,
+  N_FILES
+};
+
+/* What tells of one is opened once, and read again each time that it comes back. */
+struct net
+{
+  int fd, files[N_FILES];
+  bool watched; /* it has them; else it serves once */
+  bool lent;
+};
+
 static struct launch_net making;
-static int ready[ROOM];
-static int n_ready;
+static struct net nets[ROOM + LAUNCH_MAX_KEPT];
+static int n_nets, n_watched;
 static int home = -1; /* the launcher's own */
 static char as_new[STATE];
 static size_t as_new_size;
@@ -38,25 +55,43 @@ launch_pool_init (void)
 
 /* --- what it looks like --------------------------------------------------------- */
 
-static size_t
-read_all (const char *name, char *text, size_t size)
+static bool
+open_files (struct net *net)
 {
-  char path[64];
+  static const char *const paths[] = {
+    [SOCKETS] = "/proc/self/net/sockstat",
+    [COUNTERS] = "/proc/self/net/snmp",
+    [COUNTERS_6] = "/proc/self/net/snmp6",
+    [LABELS] = "/proc/self/net/ip6_flowlabel",
+  };
+
+  if (home < 0 || n_watched == ROOM || setns (net->fd, CLONE_NEWNET) < 0)
+    return false;
+  n_watched++;
+  for (size_t i = 0; i < N_FILES; i++)
+    {
+      int fd = open (paths[i], O_RDONLY | O_CLOEXEC);
+      /* One that is not there, without IPv6, is the same for all. */
+      net->files[i] = fd >= 0 ? launch_lift (fd) : -1;
+    }
+  if (setns (home, CLONE_NEWNET) < 0)
+    _exit (1); /* nothing may go on from a sandbox's namespace */
+  return true;
+}
+
+static size_t
+read_all (int fd, char *text, size_t size)
+{
   size_t used = 0;
   ssize_t n = 1;
-  int fd;
 
-  snprintf (path, sizeof path, "/proc/self/net/%s", name);
-  fd = open (path, O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && n > 0 && used < size)
     {
-      n = read (fd, text + used, size - used);
+      n = pread (fd, text + used, size - used, (off_t)used);
       used += n > 0 ? (size_t)n : 0;
     }
-  if (fd >= 0)
-    close (fd);
-  /* What does not fit is not comparable; a file that is not there is the same for all. */
-  return (fd >= 0 && n < 0) || used == size ? size : used;
+  /* What does not fit is not comparable. */
+  return n < 0 || used == size ? size : used;
 }
 
 static unsigned long
@@ -70,10 +105,10 @@ number_after (const char *text, const char *line, const char *word)
 
 /* Of this file the rest is the machine's. */
 static size_t
-read_sockets (char *text, size_t size)
+read_sockets (int fd, char *text, size_t size)
 {
   char file[1024];
-  size_t n = read_all ("sockstat", file, sizeof file - 1);
+  size_t n = read_all (fd, file, sizeof file - 1);
   int used;
 
   if (n == 0 || n == sizeof file - 1)
@@ -86,49 +121,67 @@ read_sockets (char *text, size_t size)
 
 /* Its size; 0 where it cannot be told. */
 static size_t
-read_state (int fd, char *text, size_t size)
+read_state (const struct net *net, char *text, size_t size)
 {
-  static const char *const files[] = { "snmp", "snmp6", "ip6_flowlabel" };
-  size_t used;
+  size_t used = read_sockets (net->files[SOCKETS], text, size);
 
-  if (home < 0 || setns (fd, CLONE_NEWNET) < 0)
-    return 0;
-  used = read_sockets (text, size);
-  for (size_t i = 0; i < sizeof files / sizeof *files && used < size; i++)
-    used += read_all (files[i], text + used, size - used);
-  if (setns (home, CLONE_NEWNET) < 0)
-    _exit (1); /* nothing may go on from a sandbox's namespace */
+  for (size_t i = COUNTERS; i < N_FILES && used < size; i++)
+    used += read_all (net->files[i], text + used, size - used);
   return used < size ? used : 0;
 }
 
 static bool
-is_as_new (int fd)
+is_as_new (const struct net *net)
 {
   static char state[STATE];
 
-  return as_new_size > 0 && read_state (fd, state, sizeof state) == as_new_size
+  return net->watched && as_new_size > 0 && read_state (net, state, sizeof state) == as_new_size
          && memcmp (state, as_new, as_new_size) == 0;
 }
 
 /* --- the pool ------------------------------------------------------------------- */
 
-static void
-keep_ready (int fd)
+static struct net *
+find (int fd)
 {
-  if (as_new_size == 0)
-    as_new_size = read_state (fd, as_new, sizeof as_new);
-  ready[n_ready++] = fd;
+  for (int i = 0; fd >= 0 && i < n_nets; i++)
+    if (nets[i].fd == fd)
+      return &nets[i];
+  return NULL;
+}
+
+static void
+drop (struct net *net)
+{
+  for (size_t i = 0; net->watched && i < N_FILES; i++)
+    if (net->files[i] >= 0)
+      close (net->files[i]);
+  close (net->fd);
+  n_watched -= net->watched;
+  *net = nets[--n_nets];
+}
+
+static int
+count_ready (void)
+{
+  int n = 0;
+
+  for (int i = 0; i < n_nets; i++)
+    n += !nets[i].lent;
+  return n;
 }
 
 static void
 take_over (int fd)
 {
-  if (fd >= 0)
-    fd = launch_lift (fd);
-  if (fd >= 0 && n_ready < ROOM)
-    keep_ready (fd);
-  else if (fd >= 0)
-    close (fd);
+  struct net net = { .fd = fd >= 0 ? launch_lift (fd) : -1 };
+
+  if (net.fd < 0)
+    return;
+  net.watched = open_files (&net);
+  if (net.watched && as_new_size == 0)
+    as_new_size = read_state (&net, as_new, sizeof as_new);
+  nets[n_nets++] = net;
 }
 
 void
@@ -142,14 +195,20 @@ void
 launch_pool_empty (void)
 {
   launch_pool_settle ();
-  while (n_ready > 0)
-    close (ready[--n_ready]);
+  while (n_nets > 0)
+    drop (&nets[n_nets - 1]);
 }
 
 int
 launch_pool_take (void)
 {
-  return n_ready > 0 ? ready[--n_ready] : -1;
+  for (int i = 0; i < n_nets; i++)
+    if (!nets[i].lent)
+      {
+        nets[i].lent = true;
+        return nets[i].fd;
+      }
+  return -1;
 }
 
 bool
@@ -157,7 +216,7 @@ launch_pool_refill (int userns)
 {
   if (making.helper > 0)
     return true;
-  if (userns < 0 || n_ready >= AHEAD)
+  if (userns < 0 || n_nets == sizeof nets / sizeof *nets || count_ready () >= AHEAD)
     return false;
   making.userns = userns;
   making.up = true;
@@ -182,8 +241,19 @@ launch_pool_reap (pid_t pid)
 void
 launch_pool_give_back (int fd)
 {
-  if (fd >= 0 && n_ready < ROOM && is_as_new (fd))
-    keep_ready (fd);
-  else if (fd >= 0)
-    close (fd);
+  struct net *net = find (fd);
+
+  if (net != NULL && is_as_new (net))
+    net->lent = false;
+  else if (net != NULL)
+    drop (net);
+}
+
+void
+launch_pool_let_go (int fd)
+{
+  struct net *net = find (fd);
+
+  if (net != NULL)
+    drop (net);
 }

@@ -58,11 +58,12 @@ struct launch_ready_made
    * comes later, with the control and the keeper's socket. */
   bool ahead;
   bool by_porter; /* one process in the template starts one after another */
+  bool may_ask;   /* to be moved into its groups; else it must be able to itself */
 };
 
 #define LAUNCH_NOTHING_MADE                                                                                            \
   {                                                                                                                    \
-    -1, -1, -1, false, false                                                                                                   \
+    -1, -1, -1, false, false, true                                                                                     \
   }
 #define LAUNCH_MAX_FDS (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS + 2)
 
@@ -113,21 +114,33 @@ void launch_drop_capabilities (const struct launch_plan *plan);
 void launch_give_up_capabilities (void);
 int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
 
-/* launch-groups.c: by the keeper. make() fills in descriptors of the files that admit a
- * process; remove() says how many folders are left. */
+/* launch-groups.c: by the keeper. make(): from spares, and to become one, if `again`;
+ * remove() says how many folders are left. */
+struct launch_made_group
+{
+  char *folder, *settings, *own_name;
+  int dir, entry;              /* entry: the file that admits a process */
+  int charged, refused, tasks; /* what tells of its use, in one that was a spare; or -1 */
+};
 struct launch_groups
 {
   uint32_t n; /* of those that are there */
-  int dirs[PRISM_LAUNCH_MAX_GROUPS];
-  char *folders[PRISM_LAUNCH_MAX_GROUPS];
+  struct launch_made_group *made[PRISM_LAUNCH_MAX_GROUPS];
 };
-void launch_groups_make (const struct launch_plan *plan,
-                         struct launch_groups *groups,
-                         int entries[PRISM_LAUNCH_MAX_GROUPS]);
+void launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again);
+void launch_groups_lift (struct launch_groups *groups);
+void launch_group_free (struct launch_made_group *group);
 bool launch_groups_admit (const struct launch_groups *groups, pid_t pid);
 uint32_t launch_groups_remove (struct launch_groups *groups, bool wait);
 void launch_groups_forget (struct launch_groups *groups);
 bool launch_remove_folder (const char *folder, bool wait);
+
+/* launch-spares.c: by the launcher that stays, once all is dead. give() takes those out of the
+ * groups that can serve again; describe() says what one was made with. */
+void launch_spares_give (struct launch_groups *groups);
+struct launch_made_group *launch_spares_take (const struct launch_group *wanted);
+void launch_spares_describe (struct launch_made_group *group, const struct launch_group *wanted);
+void launch_spares_drop (void);
 
 /* launch-freeze.c: by the keeper. 0 or an errno; what failed is thawed. */
 int launch_freeze (const struct launch_plan *plan, const char *path);
@@ -177,11 +190,13 @@ int launch_net_finish (struct launch_net *net);
 void launch_net_enter (int fd);
 
 /* launch-pool.c: by the launcher that stays. take(): one for a sandbox, or -1; give_back()
- * when every process of that sandbox is gone: it serves again if it is as new. refill(),
+ * when every process of that sandbox is gone: it serves again if it is as new; let_go(): to
+ * whoever has it, it serves nobody else. refill(),
  * true while some are missing, makes one at a time, by a child that reap() is to see. */
 void launch_pool_init (void);
 int launch_pool_take (void);
 void launch_pool_give_back (int fd);
+void launch_pool_let_go (int fd);
 bool launch_pool_refill (int userns);
 bool launch_pool_reap (pid_t pid);
 void launch_pool_empty (void);

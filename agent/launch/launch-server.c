@@ -113,6 +113,7 @@ drop_template (void)
   launch_kept_disown_nets ();
   launch_end_porter ();
   launch_pool_empty ();
+  launch_spares_drop ();
   close_fd (&template.userns);
   close_fd (&template.mntns);
 }
@@ -187,7 +188,7 @@ handle (const struct request *request, const uint8_t *bytes)
   made = template;
   made.netns = launch_pool_take ();
   fork_keeper (plan, request->plan_size, request->control, request->keeper, &made);
-  close_fd (&made.netns);
+  launch_pool_let_go (made.netns);
 }
 
 /* False at the end of the stream. */
@@ -289,7 +290,10 @@ launch_serve (void)
         take_no_more ();
       else
         drop_template ();
-      if (launch_kept_count () == 0)
-        _exit (0);
+      if (launch_kept_count () > 0)
+        continue;
+      /* What ended after the last request was taken has left some. */
+      launch_spares_drop ();
+      _exit (0);
     }
 }

@@ -24,11 +24,14 @@
 #include "prism-native-server.h"
 
 #define MAX_NOTES 64
+/* How long an agent may take to see that its host is gone before it is killed. */
+#define ALONE_US (20 * 1000)
 
 struct _PrismNativeLauncher
 {
   pid_t pid;
   int pidfd, control, keeper;
+  int agent;                 /* the control socket once somebody has it; its number, to be polled */
   int plan;                  /* the stream that the plan goes into, until it has gone */
   PrismNativeServer *server; /* that was asked; NULL once it has no more to do with it */
   gboolean starting;         /* by that one */
@@ -144,7 +147,7 @@ new_launcher (int ends[2], GError **error)
       return NULL;
     }
   self = g_new0 (PrismNativeLauncher, 1);
-  self->pid = self->pidfd = self->plan = self->answer.fd = -1;
+  self->pid = self->pidfd = self->plan = self->answer.fd = self->agent = -1;
   self->reaped = TRUE;
   self->control = control[0];
   self->keeper = keeper[0];
@@ -206,9 +209,9 @@ prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GE
 int
 prism_native_launcher_steal_control (PrismNativeLauncher *self)
 {
-  int fd = self->control;
+  self->agent = self->control;
   self->control = -1;
-  return fd;
+  return self->agent;
 }
 
 GPid
@@ -376,11 +379,17 @@ end_start (PrismNativeLauncher *self)
 gboolean
 prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GCancellable *cancellable, GError **error)
 {
+  /* The agent's first word comes right after this one, and is waited for too: one wait
+   * does for both. Whatever fails, its end of the control socket is closed. */
+  int first = self->agent;
   gboolean open = TRUE;
 
   while (open && !(open = read_messages (self), self->ready || self->failure != NULL))
-    if (!wait_for (self->keeper, POLLIN, deadline, cancellable, error))
-      return FALSE;
+    {
+      if (!wait_for (first >= 0 ? first : self->keeper, POLLIN, deadline, cancellable, error))
+        return FALSE;
+      first = -1;
+    }
   end_start (self);
   if (self->failure != NULL)
     {
@@ -605,21 +614,34 @@ leave_server (PrismNativeLauncher *self)
   g_clear_pointer (&self->server, prism_native_server_release);
 }
 
+/* A keeper that holds a deposit takes an end of file for a host that went away. */
+static void
+tell_end (PrismNativeLauncher *self)
+{
+  (void)send (self->keeper, &(const guint8){ PRISM_LAUNCH_END }, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  shutdown (self->keeper, SHUT_WR);
+}
+
 gboolean
 prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error)
 {
-  gboolean open = TRUE;
+  gint64 alone = g_get_monotonic_time () + ALONE_US;
+  gboolean open = TRUE, told = FALSE;
 
   close_fd (&self->control);
   close_fd (&self->plan);
   if (!self->running)
     return TRUE;
-  /* A keeper that holds a deposit takes an end of file for a host that went away. */
-  (void)send (self->keeper, &(const guint8){ PRISM_LAUNCH_END }, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  shutdown (self->keeper, SHUT_WR);
-  while (open && (open = read_messages (self)))
+  while (open && (open = read_messages (self)) && !self->ended)
     {
       struct pollfd fd = { self->keeper, POLLIN, 0 };
+      /* An agent whose host is gone ends by itself, which is one process less to wake; not
+       * one that is to wait for the next host. */
+      if (!told && !self->deposited && poll (&fd, 1, time_left (alone)) > 0)
+        continue;
+      if (!told)
+        tell_end (self);
+      told = TRUE;
       if (poll (&fd, 1, time_left (deadline)) == 0)
         {
           g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,

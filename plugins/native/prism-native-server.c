@@ -17,6 +17,7 @@
 
 #include "prism-launch.h"
 #include "prism-native-packet.h"
+#include "prism-native-reap.h"
 
 #define MOST_SERVERS 8u
 /* A start that finds every launcher busy counts for that many that do not, and another is
@@ -63,6 +64,7 @@ watch (gpointer data)
 {
   PrismNativeServer *self = data;
   struct pollfd fd = { self->socket, POLLIN | POLLRDHUP, 0 };
+  int status = 0;
 
   while (poll (&fd, 1, -1) < 0 && errno == EINTR)
     ;
@@ -70,8 +72,11 @@ watch (gpointer data)
   forget (self);
   g_mutex_unlock (&lock);
   close (self->socket);
-  while (waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
+  while (waitpid (self->pid, &status, 0) < 0 && errno == EINTR)
     ;
+  /* It was killed: control groups that served nobody just then are left. */
+  if (WIFSIGNALED (status))
+    prism_native_leftovers_remove (prism_native_cgroup_get ());
   g_mutex_lock (&lock);
   unref (self);
   g_mutex_unlock (&lock);
