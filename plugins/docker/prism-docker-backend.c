@@ -4,6 +4,7 @@
 #include "prism-docker-backend.h"
 
 #include "prism-docker-probe.h"
+#include "prism-docker-reap.h"
 #include "prism-docker-sandbox.h"
 
 struct _PrismDockerBackend
@@ -125,6 +126,53 @@ probe (gpointer backend, PrismOperation *operation)
     prism_operation_fail (operation, error);
 }
 
+static void
+connect_again (gpointer backend, PrismOperation *operation)
+{
+  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandbox) sandbox = prism_docker_sandbox_connect (
+      prism_create_operation_get_reference (create_operation), prism_operation_get_deadline (operation),
+      prism_operation_get_cancellable (operation), &error);
+
+  if (sandbox != NULL)
+    prism_create_operation_complete (create_operation, sandbox);
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
+list (gpointer backend, PrismOperation *operation)
+{
+  g_auto (PrismDockerOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) references = NULL;
+
+  options_copy (&options, PRISM_DOCKER_BACKEND (backend));
+  references = prism_docker_sandboxes_list (&options, prism_operation_get_deadline (operation),
+                                            prism_operation_get_cancellable (operation), &error);
+  if (references != NULL)
+    prism_list_operation_complete (PRISM_LIST_OPERATION (operation), (const char *const *)references);
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
+reap (gpointer backend, PrismOperation *operation)
+{
+  g_auto (PrismDockerOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  gint removed;
+
+  options_copy (&options, PRISM_DOCKER_BACKEND (backend));
+  removed = prism_docker_leftovers_remove (&options, prism_operation_get_deadline (operation),
+                                           prism_operation_get_cancellable (operation), &error);
+  if (removed >= 0)
+    prism_reap_operation_complete (PRISM_REAP_OPERATION (operation), (guint)removed);
+  else
+    prism_operation_fail (operation, error);
+}
+
 static const char *
 prism_docker_backend_get_name (PrismBackend *backend)
 {
@@ -144,11 +192,32 @@ prism_docker_backend_probe (PrismBackend *backend, PrismProbeOperation *operatio
 }
 
 static void
+prism_docker_backend_connect_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), connect_again);
+}
+
+static void
+prism_docker_backend_list_sandboxes (PrismBackend *backend, PrismListOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), list);
+}
+
+static void
+prism_docker_backend_reap (PrismBackend *backend, PrismReapOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), reap);
+}
+
+static void
 prism_docker_backend_iface_init (PrismBackendInterface *iface)
 {
   iface->get_name = prism_docker_backend_get_name;
   iface->probe = prism_docker_backend_probe;
   iface->create_sandbox = prism_docker_backend_create_sandbox;
+  iface->connect_sandbox = prism_docker_backend_connect_sandbox;
+  iface->list_sandboxes = prism_docker_backend_list_sandboxes;
+  iface->reap = prism_docker_backend_reap;
 }
 
 static void

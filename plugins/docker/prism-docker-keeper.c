@@ -280,6 +280,29 @@ keep (char **words)
 
 /* A process for it alone, which needs nothing of the host's. */
 static const char *
+remove_apart (char **words)
+{
+  struct kept **at = find (words[0]), *kept = *at;
+  pid_t pid;
+
+  if (kept == NULL)
+    return "it is not kept";
+  pid = fork ();
+  if (pid < 0)
+    return strerror (errno);
+  if (pid > 0)
+    {
+      forget (at);
+      return "";
+    }
+  close (PRISM_DOCKER_KEEPER_FD);
+  give_up = now_ms () + PATIENCE_MS;
+  remove_container (kept);
+  remove_folder (kept->folder);
+  _exit (0);
+}
+
+static const char *
 detach (char **words)
 {
   struct kept **at = find (words[0]), *kept = *at;
@@ -452,6 +475,8 @@ serve (char *packet, size_t size)
     return hide (words);
   if (*packet == PRISM_DOCKER_DETACH && n == 2)
     return detach (words);
+  if (*packet == PRISM_DOCKER_REMOVE && n == 1)
+    return remove_apart (words);
   if (n != 1 || (*packet != PRISM_DOCKER_MADE && *packet != PRISM_DOCKER_FORGET))
     return "that is no request";
   at = find (words[0]);

@@ -15,6 +15,9 @@
 #define PRISM_DOCKER_MADE   'c'
 /* CONTAINER: it was removed, and its folder. */
 #define PRISM_DOCKER_FORGET 'f'
+/* CONTAINER: remove it and its folder now; what is under way, or an engine that does not
+ * answer, is waited for. The host need not be there for that. */
+#define PRISM_DOCKER_REMOVE 'r'
 /* CONTAINER SECONDS: it outlives the host; remove its folder when it has ended. */
 #define PRISM_DOCKER_DETACH 'd'
 /* PLACE SOURCE FLAGS FROM_UID TO_UID FROM_GID TO_GID: show it there with the ids

@@ -19,6 +19,7 @@ G_BEGIN_DECLS
 #define PRISM_DOCKER_LABEL          "prism.sandbox"
 #define PRISM_DOCKER_LABEL_ID       "prism.sandbox.id"
 #define PRISM_DOCKER_LABEL_OWNER    "prism.sandbox.owner"    /* uid of who made it */
+#define PRISM_DOCKER_LABEL_HOST     "prism.sandbox.host"     /* which process */
 #define PRISM_DOCKER_LABEL_LIFETIME "prism.sandbox.lifetime"
 #define PRISM_DOCKER_LABEL_COMMAND  "prism.sandbox.command"  /* fingerprint of what pid 1 is */
 
@@ -83,6 +84,7 @@ typedef struct
   PrismAttestation *attestation; /* NULL = none */
   const char *id;
   const char *agent;       /* the program's path on the host */
+  const char *host;        /* which process asks */
   guint caller;            /* uid */
   GPtrArray *views;        /* PrismDockerView, the workspace first where it is the host's folder */
   GPtrArray *hide;         /* PrismDockerPath */

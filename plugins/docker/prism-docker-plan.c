@@ -406,6 +406,7 @@ take_labels (PrismDockerPlan *self, const PrismDockerAsked *asked)
   g_ptr_array_add (all, g_strdup (PRISM_DOCKER_LABEL "=1"));
   g_ptr_array_add (all, g_strconcat (PRISM_DOCKER_LABEL_ID "=", asked->id, NULL));
   g_ptr_array_add (all, g_strdup_printf (PRISM_DOCKER_LABEL_OWNER "=%u", asked->caller));
+  g_ptr_array_add (all, g_strconcat (PRISM_DOCKER_LABEL_HOST "=", asked->host, NULL));
   g_ptr_array_add (all, g_strconcat (PRISM_DOCKER_LABEL_LIFETIME "=", detached ? "detached" : "host", NULL));
   g_ptr_array_add (all, g_strconcat (PRISM_DOCKER_LABEL_COMMAND "=", fingerprint, NULL));
   if (asked->attestation != NULL)

@@ -59,7 +59,7 @@ tell_ended (PrismDockerSandbox *self)
 }
 
 /* What cannot be removed now is the keeper's, for as long as the engine takes to come
- * back, or until this process ends. */
+ * back. */
 static void
 terminate_in_thread (gpointer data, PrismOperation *operation)
 {
@@ -79,7 +79,10 @@ terminate_in_thread (gpointer data, PrismOperation *operation)
       prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
     }
   else
-    prism_operation_fail (operation, error);
+    {
+      prism_docker_watch_remove (self->name);
+      prism_operation_fail (operation, error);
+    }
 }
 
 static void

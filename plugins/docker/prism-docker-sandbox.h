@@ -12,5 +12,9 @@ PrismSandbox *prism_docker_sandbox_start (PrismSandboxSpec *spec,
                                           const PrismDockerOptions *options,
                                           GCancellable *cancellable,
                                           GError **error);
+PrismSandbox *prism_docker_sandbox_connect (const char *reference,
+                                            gint64 deadline,
+                                            GCancellable *cancellable,
+                                            GError **error);
 
 G_END_DECLS

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "prism-docker-capabilities.h"
+#include "prism-docker-deposit.h"
 #include "prism-docker-engine.h"
 #include "prism-docker-image.h"
 #include "prism-docker-look.h"
+#include "prism-docker-owner.h"
 #include "prism-docker-sandbox-private.h"
 #include "prism-docker-watch.h"
 
@@ -22,10 +24,13 @@ typedef struct
   PrismDockerPlan *plan;
   PrismDockerRoom room;
   char id[PRISM_DOCKER_ID_LENGTH + 1];
+  char *host; /* this process */
+  PrismCapabilities *capabilities;
   char *remapped; /* the engine's word that users are not the host's */
   gboolean own_kernel;
-  gboolean kept; /* by the keeper */
-  guint shown;   /* of the plan's shifts */
+  gboolean kept;      /* by the keeper */
+  gboolean asked_for; /* the engine was asked to make it */
+  guint shown;        /* of the plan's shifts */
   char *container;
   JsonNode *inspected; /* as the engine made it; while it starts it would not say */
   PrismHttpCall *starting, *ending;
@@ -72,28 +77,31 @@ hide_shifts (Start *self)
 static void
 start_clear (Start *self)
 {
-  gboolean gone = TRUE;
+  gboolean gone = FALSE;
 
   g_clear_pointer (&self->starting, prism_http_call_abandon);
   g_clear_pointer (&self->ending, prism_http_call_abandon);
   if (self->sandbox == NULL && self->kept)
     {
-      g_autoptr (GError) error = NULL;
       gone = prism_docker_remove (prism_docker_engine_get_socket (self->engine), self->asked.options->docker,
-                                  self->plan->name, g_get_monotonic_time () + self->cleanup_us, &error);
-      if (!gone)
-        g_debug ("docker: left to the keeper: %s", error->message);
+                                  self->plan->name, g_get_monotonic_time () + self->cleanup_us, NULL);
+      /* The engine may still be about to make what it was asked for. */
+      gone = gone && (self->container != NULL || !self->asked_for);
     }
   hide_shifts (self);
   prism_docker_room_remove (&self->room);
   if (self->sandbox == NULL && self->kept && gone)
     prism_docker_watch_forget (self->plan->name);
+  else if (self->sandbox == NULL && self->kept)
+    prism_docker_watch_remove (self->plan->name);
   close_fd (&self->connection);
   close_fd (&self->undecided);
   g_clear_object (&self->sandbox);
   g_clear_pointer (&self->plan, prism_docker_plan_free);
   g_clear_pointer (&self->engine, prism_docker_engine_free);
   g_clear_pointer (&self->container, g_free);
+  g_clear_pointer (&self->host, g_free);
+  g_clear_pointer (&self->capabilities, prism_capabilities_unref);
   g_clear_pointer (&self->remapped, g_free);
   g_clear_pointer (&self->inspected, json_node_unref);
   prism_docker_image_clear (&self->image);
@@ -279,6 +287,7 @@ make_container (Start *self, GError **error)
   if (!prism_docker_room_make (&self->room, self->id, self->asked.uid, self->asked.gid, error)
       || !show_shifts (self, error))
     return FALSE;
+  self->asked_for = TRUE;
   self->container = prism_docker_engine_create (self->engine, self->plan, error);
   if (self->container == NULL)
     return FALSE;
@@ -430,7 +439,7 @@ static gboolean
 judge (Start *self, GError **error)
 {
   PrismDockerFacts facts;
-  g_autoptr (PrismCapabilities) capabilities = NULL;
+  PrismCapabilities *capabilities;
 
   prism_docker_peer_find_facts (self->pid, &facts);
   if (self->remapped == NULL && (facts.own_user || !facts.known))
@@ -440,8 +449,8 @@ judge (Start *self, GError **error)
         return FALSE;
       self->remapped = dup_remapped (info);
     }
-  capabilities = prism_docker_capabilities_new (&self->asked, self->plan, &facts, self->inspected, self->remapped,
-                                                self->own_kernel);
+  self->capabilities = capabilities = prism_docker_capabilities_new (&self->asked, self->plan, &facts, self->inspected,
+                                                                     self->remapped, self->own_kernel);
   prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (self->sandbox), capabilities);
   return prism_capabilities_check_required (capabilities, prism_sandbox_spec_get_require (self->asked.spec), error)
          && check_limits (capabilities, prism_sandbox_spec_get_limits (self->asked.spec), error);
@@ -477,12 +486,51 @@ import (Start *self, GError **error)
   return TRUE;
 }
 
-/* Nothing of it is needed on the host any more: the container has what it has. */
-static void
-let_go (Start *self)
+/* The next host finds in the room what it must know, and who ends it then is no one's
+ * business but its wall time's. */
+static gboolean
+detach (Start *self, GError **error)
+{
+  g_auto (GStrv) environment = list_environment (self);
+  g_autofree char *digest = prism_docker_plan_dup_digest (self->plan);
+  const char *created = prism_http_json_text (prism_http_json_get (self->inspected, "Created", NULL));
+  const char *image = prism_http_json_text (prism_http_json_get (self->inspected, "Image", NULL));
+  const PrismDockerDeposit deposit = {
+    .spec = self->asked.spec,
+    .capabilities = self->capabilities,
+    .environment = environment,
+    .socket = self->sandbox->socket,
+    .program = self->sandbox->program != NULL ? self->sandbox->program : (char *)"",
+    .container = self->container,
+    .image = (char *)(image != NULL ? image : ""),
+    .digest = digest,
+    .created = (char *)(created != NULL ? created : ""),
+    .started = g_get_real_time (),
+  };
+  g_autoptr (GBytes) bytes = prism_docker_deposit_write (&deposit);
+  gint64 wall_ms = prism_limits_get (prism_sandbox_spec_get_limits (self->asked.spec), "wall-time-ms");
+
+  return prism_docker_room_deposit (&self->room, bytes, error)
+         && prism_docker_watch_detach (self->plan->name, wall_ms / 1000 + 1, error);
+}
+
+/* What is not needed on the host any more: the container has what it has. Of a detached
+ * sandbox the room stays, for the next host's socket. */
+static gboolean
+let_go (Start *self, GError **error)
 {
   hide_shifts (self);
-  prism_docker_room_remove (&self->room);
+  if (prism_sandbox_spec_get_lifetime (self->asked.spec) == PRISM_LIFETIME_DETACHED)
+    {
+      if (!detach (self, error))
+        return FALSE;
+      self->sandbox->room = self->room;
+      self->room = (PrismDockerRoom){ NULL, -1, -1 };
+    }
+  else
+    prism_docker_room_remove (&self->room);
+  self->kept = FALSE; /* the sandbox tells the keeper when it has ended */
+  return TRUE;
 }
 
 /* With network=egress there must be a proxy before anything is begun; it is kept until the
@@ -520,18 +568,15 @@ prism_docker_sandbox_start (PrismSandboxSpec *spec,
   self.asked.options = options;
   self.asked.id = self.id;
   self.asked.agent = prism_agent_get_path ();
+  self.asked.host = self.host = prism_docker_owner_dup_self ();
   self.engine = prism_docker_engine_new (options->socket, self.deadline, cancellable);
   if (!prepare (&self, error) || !find_proxy (spec, &proxy, error) || !make_container (&self, error)
       || !wait_for_agent (&self, error) || !make_sandbox (&self, error))
     return NULL;
   /* The way out asks what the sandbox claims, so that is judged first. */
   if (judge (&self, error) && prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self.sandbox), cancellable, error)
-      && import (&self, error) && end_start (&self, error))
-    {
-      let_go (&self);
-      self.kept = FALSE; /* the sandbox tells the keeper when it has ended */
-      return PRISM_SANDBOX (g_steal_pointer (&self.sandbox));
-    }
+      && import (&self, error) && end_start (&self, error) && let_go (&self, error))
+    return PRISM_SANDBOX (g_steal_pointer (&self.sandbox));
   g_clear_pointer (&self.starting, prism_http_call_abandon);
   prism_sandbox_close (PRISM_SANDBOX (self.sandbox), NULL, NULL);
   return NULL;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The image's users. An id names its content for ever, so what was read once holds. */
+#include <unistd.h>
+
 #include "prism-docker-image.h"
 #include "prism-docker-room.h"
 #include "prism-docker-watch.h"
 
-/* "" where the image has none. */
+#define MOST_REMEMBERED 64
+
+/* Where it is remembered. */
 static char *
 dup_place (const PrismDockerImage *image, const char *name)
 {
@@ -21,11 +25,29 @@ recall (const char *place)
   return place != NULL && g_file_get_contents (place, &text, NULL, NULL) ? text : NULL;
 }
 
+/* A small number of small files: many images are one after another's. */
+static void
+make_room (const char *place)
+{
+  g_autofree char *folder = g_path_get_dirname (place);
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GPtrArray) remembered = g_ptr_array_new_with_free_func (g_free);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_prefix (name, "passwd-") || g_str_has_prefix (name, "group-"))
+      g_ptr_array_add (remembered, g_build_filename (folder, name, NULL));
+  for (guint i = 0; remembered->len > MOST_REMEMBERED && i < remembered->len; i++)
+    unlink (remembered->pdata[i]);
+}
+
 static void
 remember (const char *place, const char *text)
 {
-  if (place != NULL)
-    g_file_set_contents_full (place, text != NULL ? text : "", -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
+  if (place == NULL)
+    return;
+  make_room (place);
+  g_file_set_contents_full (place, text != NULL ? text : "", -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
 }
 
 /* From a container that nothing is laid over; it is never started. */

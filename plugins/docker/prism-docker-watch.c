@@ -221,16 +221,29 @@ prism_docker_watch_made (const char *container)
   ask_one (PRISM_DOCKER_MADE, container, "told of a container", NULL);
 }
 
-void
-prism_docker_watch_forget (const char *container)
+static void
+drop (char letter, const char *container, const char *what)
 {
+  g_autoptr (GError) error = NULL;
   gboolean was;
 
   g_mutex_lock (&lock);
   was = kept != NULL && g_hash_table_remove (kept, container);
   g_mutex_unlock (&lock);
-  if (was)
-    ask_one (PRISM_DOCKER_FORGET, container, "told of an end", NULL);
+  if (was && !ask_one (letter, container, what, &error))
+    g_warning ("%s", error->message);
+}
+
+void
+prism_docker_watch_forget (const char *container)
+{
+  drop (PRISM_DOCKER_FORGET, container, "told of an end");
+}
+
+void
+prism_docker_watch_remove (const char *container)
+{
+  drop (PRISM_DOCKER_REMOVE, container, "asked to remove a container");
 }
 
 gboolean

@@ -11,6 +11,8 @@ gboolean prism_docker_watch_keep (
     const char *container, const char *folder, const char *socket, const char *program, GError **error);
 void prism_docker_watch_made (const char *container);
 void prism_docker_watch_forget (const char *container);
+/* What this process could not remove, or does not know of whether it is there. */
+void prism_docker_watch_remove (const char *container);
 gboolean prism_docker_watch_detach (const char *container, gint64 seconds, GError **error);
 
 typedef struct
