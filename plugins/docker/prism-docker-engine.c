@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "prism-docker-names.h"
+#include "prism-docker-tar.h"
 
 /* Docker 19.03 is the first with what is asked for; what is newer than the last is not
  * asked for. */
 #define LEAST_MINOR 40
 #define MOST_MINOR  47
-#define MOST_SMALL  (64 * 1024)
 
 struct _PrismDockerEngine
 {
@@ -439,23 +439,6 @@ prism_docker_engine_remove (PrismDockerEngine *self, const char *container, GErr
   return FALSE;
 }
 
-/* The one file of a tar. */
-static char *
-take_from_tar (GBytes *tar)
-{
-  gsize size;
-  const char *bytes = g_bytes_get_data (tar, &size);
-  g_autofree char *octal = size > 512 ? g_strndup (bytes + 124, 12) : NULL;
-  guint64 length;
-
-  if (octal == NULL || (bytes[156] != '0' && bytes[156] != 0))
-    return NULL;
-  length = g_ascii_strtoull (g_strstrip (octal), NULL, 8);
-  return length <= size - 512 && length <= MOST_SMALL && memchr (bytes + 512, 0, length) == NULL
-             ? g_strndup (bytes + 512, length)
-             : NULL;
-}
-
 char *
 prism_docker_engine_read_file (PrismDockerEngine *self, const char *container, const char *path, GError **error)
 {
@@ -464,5 +447,5 @@ prism_docker_engine_read_file (PrismDockerEngine *self, const char *container, c
 
   if (!ask (self, "reading a file of the image's", "GET", request, NULL, &reply, error))
     return NULL;
-  return is_success (&reply) ? take_from_tar (reply.body) : NULL;
+  return is_success (&reply) ? prism_docker_tar_take (reply.body) : NULL;
 }

@@ -22,13 +22,19 @@
 void
 prism_docker_offend (GString *offenders, const char *format, ...)
 {
+  g_autofree char *text = NULL;
+  g_autofree char *valid = NULL;
   va_list arguments;
 
   va_start (arguments, format);
-  if (offenders->len > 0)
-    g_string_append (offenders, "; ");
-  g_string_append_vprintf (offenders, format, arguments);
+  text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  /* Names and paths are somebody's: they must not move a terminal's cursor. */
+  valid = g_utf8_make_valid (text, -1);
+  for (char *at = valid; *at != 0; at++)
+    if (g_ascii_iscntrl (*at))
+      *at = '?';
+  g_string_append_printf (offenders, "%s%s", offenders->len > 0 ? "; " : "", valid);
 }
 
 static void
