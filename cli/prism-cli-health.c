@@ -30,6 +30,37 @@ missing_controls (PrismHealthReport *report)
   return ((PRISM_CONTROLS_WORKSPACE << 1) - 1) & ~prism_health_report_get_enforced (report);
 }
 
+static void
+add_checks (PrismJson *json, PrismHealthReport *report)
+{
+  prism_json_begin_array (json, "checks");
+  for (guint j = 0; j < g_list_model_get_n_items (G_LIST_MODEL (report)); j++)
+    {
+      g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), j);
+      g_autofree char *nick = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_check_get_status (check));
+
+      prism_json_begin_object (json, NULL);
+      prism_json_string (json, "id", prism_health_check_get_id (check));
+      prism_json_string (json, "status", nick);
+      prism_json_string (json, "summary", prism_health_check_get_summary (check));
+      prism_json_string (json, "remedy", prism_health_check_get_remedy (check));
+      add_controls (json, "controls", prism_health_check_get_controls (check));
+      prism_json_end_object (json);
+    }
+  prism_json_end_array (json);
+}
+
+static void
+begin_report (PrismJson *json, PrismHealthReport *report)
+{
+  g_autofree char *name = backend_name (report);
+  g_autofree char *word = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_report_get_status (report));
+
+  prism_json_begin_object (json, NULL);
+  prism_json_string (json, "name", name);
+  prism_json_string (json, "status", word);
+}
+
 /* An array with one object for each of @reports. */
 void
 prism_cli_json_reports (PrismJson *json, const char *key, GListModel *reports)
@@ -38,29 +69,27 @@ prism_cli_json_reports (PrismJson *json, const char *key, GListModel *reports)
   for (guint i = 0; i < g_list_model_get_n_items (reports); i++)
     {
       g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
-      g_autofree char *name = backend_name (report);
-      g_autofree char *word = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_report_get_status (report));
 
-      prism_json_begin_object (json, NULL);
-      prism_json_string (json, "name", name);
-      prism_json_string (json, "status", word);
+      begin_report (json, report);
       add_controls (json, "enforced", prism_health_report_get_enforced (report));
       add_controls (json, "missing", missing_controls (report));
-      prism_json_begin_array (json, "checks");
-      for (guint j = 0; j < g_list_model_get_n_items (G_LIST_MODEL (report)); j++)
-        {
-          g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), j);
-          g_autofree char *nick = prism_cli_enum_nick (PRISM_TYPE_HEALTH_STATUS, prism_health_check_get_status (check));
+      add_checks (json, report);
+      prism_json_end_object (json);
+    }
+  prism_json_end_array (json);
+}
 
-          prism_json_begin_object (json, NULL);
-          prism_json_string (json, "id", prism_health_check_get_id (check));
-          prism_json_string (json, "status", nick);
-          prism_json_string (json, "summary", prism_health_check_get_summary (check));
-          prism_json_string (json, "remedy", prism_health_check_get_remedy (check));
-          add_controls (json, "controls", prism_health_check_get_controls (check));
-          prism_json_end_object (json);
-        }
-      prism_json_end_array (json);
+/* The same of egress proxies, which enforce what their policies say. */
+void
+prism_cli_json_proxy_reports (PrismJson *json, const char *key, GListModel *reports)
+{
+  prism_json_begin_array (json, key);
+  for (guint i = 0; i < g_list_model_get_n_items (reports); i++)
+    {
+      g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
+
+      begin_report (json, report);
+      add_checks (json, report);
       prism_json_end_object (json);
     }
   prism_json_end_array (json);
@@ -88,6 +117,25 @@ print_line (const char *indent, const char *more, PrismHealthStatus status, cons
            *label != '\0' ? ": " : "", visible);
 }
 
+static void
+print_checks (PrismHealthReport *report, const char *indent)
+{
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (report)); i++)
+    {
+      g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), i);
+      const char *remedy = prism_health_check_get_remedy (check);
+      PrismHealthStatus status = prism_health_check_get_status (check);
+
+      print_line (indent, "  ", status, prism_health_check_get_id (check), prism_health_check_get_summary (check));
+      if (status != PRISM_HEALTH_STATUS_PASS && remedy != NULL)
+        {
+          g_autofree char *visible = prism_cli_visible (remedy);
+
+          g_print (_ ("%s        to do: %s\n"), indent, visible);
+        }
+    }
+}
+
 /* Each line after @indent. */
 void
 prism_cli_print_report (PrismHealthReport *report, const char *indent)
@@ -107,18 +155,14 @@ prism_cli_print_report (PrismHealthReport *report, const char *indent)
     text = g_strdup_printf (_ ("enforces %s; missing: %s"), has, lacks);
   print_line (indent, "", prism_health_report_get_status (report), name, text);
 
-  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (report)); i++)
-    {
-      g_autoptr (PrismHealthCheck) check = g_list_model_get_item (G_LIST_MODEL (report), i);
-      const char *remedy = prism_health_check_get_remedy (check);
-      PrismHealthStatus status = prism_health_check_get_status (check);
+  print_checks (report, indent);
+}
 
-      print_line (indent, "  ", status, prism_health_check_get_id (check), prism_health_check_get_summary (check));
-      if (status != PRISM_HEALTH_STATUS_PASS && remedy != NULL)
-        {
-          g_autofree char *visible = prism_cli_visible (remedy);
+void
+prism_cli_print_proxy_report (PrismHealthReport *report, const char *indent)
+{
+  g_autofree char *name = backend_name (report);
 
-          g_print (_ ("%s        to do: %s\n"), indent, visible);
-        }
-    }
+  print_line (indent, "", prism_health_report_get_status (report), name, _ ("egress proxy"));
+  print_checks (report, indent);
 }

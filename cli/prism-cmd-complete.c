@@ -198,8 +198,7 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
   else if (command->run == prism_cmd_doctor || command->run == prism_cmd_inspect)
     {
       offer_strv (last, prism_registry_list_backends (prism_registry_get_default ()), "");
-      if (command->run == prism_cmd_inspect)
-        offer_strv (last, prism_registry_list_egress_proxies (prism_registry_get_default ()), "");
+      offer_strv (last, prism_registry_list_egress_proxies (prism_registry_get_default ()), "");
     }
   else if (command->run == prism_cmd_log)
     g_print (":files\n");

@@ -2,6 +2,7 @@
 #include "prism-cli-child.h"
 #include "prism-cli-health.h"
 #include "prism-cli-json.h"
+#include "prism-cli-proxy-test.h"
 #include "prism-cli.h"
 
 #include <errno.h>
@@ -42,21 +43,58 @@ failed_report (const char *backend, const GError *error)
   return report;
 }
 
+/* What is looked at, and how that went. */
+typedef struct
+{
+  PrismRegistry *registry;
+  const char *only;    /* NULL: everything */
+  GListStore *reports; /* of backends */
+  GListStore *proxies; /* of egress proxies */
+  GStrvBuilder *names; /* backends that can be asked */
+} Doctor;
+
+static gboolean
+is_wanted (const Doctor *self, const char *name)
+{
+  return self->only == NULL || g_str_equal (self->only, name);
+}
+
+static gboolean
+offers_wanted (const Doctor *self, const char *const *names)
+{
+  for (guint i = 0; names[i] != NULL; i++)
+    if (is_wanted (self, names[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+note_broken (const Doctor *self, GListStore *reports, const char *const *names, const GError *error, GHashTable *broken)
+{
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_autoptr (PrismHealthReport) report = failed_report (names[i], error);
+
+      g_hash_table_add (broken, (gpointer)names[i]);
+      if (is_wanted (self, names[i]))
+        g_list_store_append (reports, report);
+    }
+}
+
 /* What cannot be loaded here without danger, or at all, is a report already. */
 static void
-sort_out (PrismRegistry *registry, const char *only, GListStore *reports, GStrvBuilder *names)
+sort_out (Doctor *self, GHashTable *broken_backends, GHashTable *broken_proxies)
 {
   g_autoptr (GPtrArray) infos = g_ptr_array_new_with_free_func (g_object_unref);
   g_autoptr (GPtrArray) trials = NULL;
-  g_auto (GStrv) all = prism_registry_list_backends (registry);
-  g_autoptr (GHashTable) broken = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (registry)); i++)
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->registry)); i++)
     {
-      g_autoptr (PrismPluginInfo) info = g_list_model_get_item (G_LIST_MODEL (registry), i);
+      g_autoptr (PrismPluginInfo) info = g_list_model_get_item (G_LIST_MODEL (self->registry), i);
 
       if (prism_plugin_info_get_state (info) == PRISM_PLUGIN_STATE_FOUND
-          && (only == NULL || g_strv_contains (prism_plugin_info_get_backends (info), only)))
+          && (offers_wanted (self, prism_plugin_info_get_backends (info))
+              || offers_wanted (self, prism_plugin_info_get_egress_proxies (info))))
         g_ptr_array_add (infos, g_steal_pointer (&info));
     }
 
@@ -64,68 +102,92 @@ sort_out (PrismRegistry *registry, const char *only, GListStore *reports, GStrvB
   for (guint i = 0; i < infos->len; i++)
     {
       const PrismCliTrial *trial = trials->pdata[i];
-      const char *const *backends = prism_plugin_info_get_backends (infos->pdata[i]);
 
-      for (guint j = 0; !trial->loaded && backends[j] != NULL; j++)
-        {
-          g_autoptr (PrismHealthReport) report = NULL;
-
-          g_hash_table_add (broken, (gpointer)backends[j]);
-          if (only != NULL && !g_str_equal (only, backends[j]))
-            continue;
-          report = failed_report (backends[j], trial->error);
-          g_list_store_append (reports, report);
-        }
+      if (trial->loaded)
+        continue;
+      note_broken (self, self->reports, prism_plugin_info_get_backends (infos->pdata[i]), trial->error,
+                   broken_backends);
+      note_broken (self, self->proxies, prism_plugin_info_get_egress_proxies (infos->pdata[i]), trial->error,
+                   broken_proxies);
     }
+}
 
-  for (guint i = 0; all[i] != NULL; i++)
-    if (!g_hash_table_contains (broken, all[i]) && (only == NULL || g_str_equal (only, all[i])))
-      g_strv_builder_add (names, all[i]);
+/* Proxies are tried here and now; backends are asked all together later. */
+static void
+examine (Doctor *self)
+{
+  g_autoptr (GHashTable) broken_backends = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) broken_proxies = g_hash_table_new (g_str_hash, g_str_equal);
+  g_auto (GStrv) backends = prism_registry_list_backends (self->registry);
+  g_auto (GStrv) proxies = prism_registry_list_egress_proxies (self->registry);
+
+  sort_out (self, broken_backends, broken_proxies);
+  for (guint i = 0; backends[i] != NULL; i++)
+    if (!g_hash_table_contains (broken_backends, backends[i]) && is_wanted (self, backends[i]))
+      g_strv_builder_add (self->names, backends[i]);
+  for (guint i = 0; proxies[i] != NULL; i++)
+    if (!g_hash_table_contains (broken_proxies, proxies[i]) && is_wanted (self, proxies[i]))
+      {
+        g_autoptr (PrismHealthReport) report = prism_cli_test_egress_proxy (self->registry, proxies[i]);
+
+        g_list_store_append (self->proxies, report);
+      }
 }
 
 static int
-status_of (GListModel *reports)
+status_of (const Doctor *self)
 {
+  GListModel *models[] = { G_LIST_MODEL (self->reports), G_LIST_MODEL (self->proxies) };
   gboolean unanswered = FALSE;
-  guint n = g_list_model_get_n_items (reports);
+  guint total = 0;
 
-  for (guint i = 0; i < n; i++)
-    {
-      g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
-      PrismHealthStatus status = prism_health_report_get_status (report);
+  for (guint i = 0; i < G_N_ELEMENTS (models); i++)
+    for (guint j = 0; j < g_list_model_get_n_items (models[i]); j++, total++)
+      {
+        g_autoptr (PrismHealthReport) report = g_list_model_get_item (models[i], j);
+        PrismHealthStatus status = prism_health_report_get_status (report);
 
-      if (status == PRISM_HEALTH_STATUS_FAIL)
-        return DOCTOR_FAILED;
-      unanswered |= status == PRISM_HEALTH_STATUS_INCONCLUSIVE;
-    }
+        if (status == PRISM_HEALTH_STATUS_FAIL)
+          return DOCTOR_FAILED;
+        unanswered |= status == PRISM_HEALTH_STATUS_INCONCLUSIVE;
+      }
 
-  return n == 0 ? DOCTOR_NOTHING : unanswered ? DOCTOR_UNANSWERED : DOCTOR_FINE;
+  return total == 0 ? DOCTOR_NOTHING : unanswered ? DOCTOR_UNANSWERED : DOCTOR_FINE;
 }
 
 static gboolean
-print_json (GListModel *reports, int status)
+print_json (const Doctor *self, int status)
 {
   g_autoptr (PrismJson) json = prism_json_new ();
 
   prism_json_begin_object (json, NULL);
   prism_json_integer (json, "status", status);
-  prism_cli_json_reports (json, "backends", reports);
+  prism_cli_json_reports (json, "backends", G_LIST_MODEL (self->reports));
+  prism_cli_json_proxy_reports (json, "proxies", G_LIST_MODEL (self->proxies));
   prism_json_end_object (json);
 
   return prism_json_print (json, STDOUT_FILENO);
 }
 
 static int
-show (GListModel *reports, int status)
+show (const Doctor *self)
 {
-  if (as_json)
-    return print_json (reports, status) ? status : prism_cli_unwritten (errno);
+  int status = status_of (self);
 
-  for (guint i = 0; i < g_list_model_get_n_items (reports); i++)
+  if (as_json)
+    return print_json (self, status) ? status : prism_cli_unwritten (errno);
+
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->reports)); i++)
     {
-      g_autoptr (PrismHealthReport) report = g_list_model_get_item (reports, i);
+      g_autoptr (PrismHealthReport) report = g_list_model_get_item (G_LIST_MODEL (self->reports), i);
 
       prism_cli_print_report (report, "");
+    }
+  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->proxies)); i++)
+    {
+      g_autoptr (PrismHealthReport) report = g_list_model_get_item (G_LIST_MODEL (self->proxies), i);
+
+      prism_cli_print_proxy_report (report, "");
     }
   if (status == DOCTOR_NOTHING)
     prism_cli_message (_ ("no plug-in was found that provides a backend; “prism inspect” says where was looked"));
@@ -133,40 +195,61 @@ show (GListModel *reports, int status)
   return status;
 }
 
-/* Whether @name is known at all, be it as a refused plug-in's backend. */
+/* Whether the name is known at all, be it as what a refused plug-in offers. */
 static gboolean
-check_name (PrismRegistry *registry, const char *name, GListStore *reports)
+check_name (Doctor *self)
 {
-  g_auto (GStrv) all = prism_registry_list_backends (registry);
+  g_auto (GStrv) backends = prism_registry_list_backends (self->registry);
+  g_auto (GStrv) proxies = prism_registry_list_egress_proxies (self->registry);
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismHealthReport) report = NULL;
 
-  if (g_strv_contains ((const char *const *)all, name))
+  if (g_strv_contains ((const char *const *)backends, self->only)
+      || g_strv_contains ((const char *const *)proxies, self->only))
     return TRUE;
 
   /* Nothing is loaded by this: nobody offers it, or who does is refused. */
-  prism_registry_get_backend_type (registry, name, &error);
-  if (g_error_matches (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND))
+  if (prism_registry_get_backend_type (self->registry, self->only, &error) == G_TYPE_INVALID
+      && g_error_matches (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_NOT_FOUND))
     {
       prism_cli_error (error);
       return FALSE;
     }
-  report = failed_report (name, error);
-  g_list_store_append (reports, report);
+  report = failed_report (self->only, error);
+  g_list_store_append (self->reports, report);
 
+  return TRUE;
+}
+
+static gboolean
+ask_backends (Doctor *self)
+{
+  g_auto (GStrv) names = g_strv_builder_end (self->names);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GListModel) answers = prism_health_run (self->registry, (const char *const *)names, NULL, &error);
+
+  if (answers == NULL)
+    {
+      prism_cli_error (error);
+      return FALSE;
+    }
+  for (guint i = 0; i < g_list_model_get_n_items (answers); i++)
+    {
+      g_autoptr (PrismHealthReport) report = g_list_model_get_item (answers, i);
+
+      g_list_store_append (self->reports, report);
+    }
   return TRUE;
 }
 
 int
 prism_cmd_doctor (int argc, char **argv)
 {
-  PrismRegistry *registry = prism_registry_get_default ();
   g_autoptr (GListStore) reports = g_list_store_new (PRISM_TYPE_HEALTH_REPORT);
-  g_autoptr (GListModel) answers = NULL;
+  g_autoptr (GListStore) proxies = g_list_store_new (PRISM_TYPE_HEALTH_REPORT);
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  g_auto (GStrv) names = NULL;
-  const char *only;
+  Doctor self = { prism_registry_get_default (), NULL, reports, proxies, names };
 
   if (!prism_cli_parse (prism_cli_find_command ("doctor"), entries, FALSE, &argc, &argv, &error))
     {
@@ -175,27 +258,13 @@ prism_cmd_doctor (int argc, char **argv)
     }
   if (argc > 2)
     {
-      prism_cli_message (_ ("doctor: one backend, or none for all of them"));
+      prism_cli_message (_ ("doctor: one backend or egress proxy, or none for all of them"));
       return PRISM_EXIT_FAILED;
     }
-  only = argc == 2 ? argv[1] : NULL;
-  if (only != NULL && !check_name (registry, only, reports))
+  self.only = argc == 2 ? argv[1] : NULL;
+  if (self.only != NULL && !check_name (&self))
     return DOCTOR_CONFIG;
 
-  sort_out (registry, only, reports, builder);
-  names = g_strv_builder_end (builder);
-  answers = prism_health_run (registry, (const char *const *)names, NULL, &error);
-  if (answers == NULL)
-    {
-      prism_cli_error (error);
-      return DOCTOR_INTERNAL;
-    }
-  for (guint i = 0; i < g_list_model_get_n_items (answers); i++)
-    {
-      g_autoptr (PrismHealthReport) report = g_list_model_get_item (answers, i);
-
-      g_list_store_append (reports, report);
-    }
-
-  return show (G_LIST_MODEL (reports), status_of (G_LIST_MODEL (reports)));
+  examine (&self);
+  return ask_backends (&self) ? show (&self) : DOCTOR_INTERNAL;
 }

@@ -535,6 +535,18 @@ class Doctor(base.Case):
         self.assertEqual(text.returncode, 0)
         self.assertIn(b'native', text.stdout)
 
+    def test_doctor_proxy(self):
+        """doctor starts the egress proxy, asks it for a denied host and an allowed origin, and reads its counts"""
+        done = self.run_prism('doctor', '--json', 'egress')
+        got = json.loads(done.stdout)
+        self.assertEqual((done.returncode, got['status'], got['backends']), (0, 0, []), done)
+        self.assertEqual([(p['name'], p['status'], [c['id'] for c in p['checks']]) for p in got['proxies']],
+                         [('egress', 'pass', ['egress.start', 'egress.denies', 'egress.allows', 'egress.audit'])])
+        text = self.run_prism('doctor').stdout
+        for words in (b'egress: egress proxy', b'egress.denies: a host that no rule allows is refused'):
+            self.assertIn(words, text)
+        self.assertEqual(json.loads(self.run_prism('doctor', '--json', 'native').stdout)['proxies'], [])
+
     def test_inspect(self):
         """inspect lists native's properties with ranges and defaults"""
         done = self.run_prism('inspect', '--json', 'native')

@@ -115,6 +115,15 @@ class Plugins(unittest.TestCase):
                      'redirect-hops=integer (1 … 10), default 5\n'):
             self.assertIn(word, text.stdout)
 
+    def test_doctor_good_proxy(self):
+        """doctor finds out that this proxy does not do what it is there for, and says what to do"""
+        done = self.prism('doctor', '--json', 'good-proxy', path=[self.folder('good-proxy')])
+        got = json.loads(done.stdout)
+        check = got['proxies'][0]['checks'][0]
+        self.assertEqual((done.returncode, got['backends'], check['id'], check['status']), (1, [], 'egress.start', 'fail'))
+        self.assertIn('listens nowhere', check['summary'])
+        self.assertTrue(check['remedy'])
+
     def test_proxy_settings(self):
         """--proxy-set goes by the properties alone, construct-only ones too; a secret is not taken from it"""
         path = [self.folder('good', 'good-proxy')]
