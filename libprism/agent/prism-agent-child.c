@@ -3,6 +3,7 @@
 #include "prism-agent-process-private.h"
 
 #include "prism-agent-ask-private.h"
+#include "prism-agent-egress-private.h"
 #include "prism-agent-exec-private.h"
 #include "prism-agent-lifecycle-private.h"
 #include "prism-fd-private.h"
@@ -312,7 +313,9 @@ submit_process (PrismAgentChild *child, PrismAgentSandbox *sandbox, GError **err
   guint64 cap = child->keep ? 0 : (guint64)limits->max_output_bytes;
   gint64 timeout = MAX (prism_command_get_timeout_ms (child->command), 0);
   g_autofree char *tag = child->keep ? prism_command_dup_fingerprint (child->command) : g_strdup ("");
+  g_auto (GStrv) env = prism_agent_egress_follow (sandbox, prism_command_get_env (child->command));
   const PrismAgentExecRequest request = { .flags = flags,
+                                          .env = (const char *const *)env,
                                           .max_output = child->framed ? cap : 0,
                                           .uuid = child->uuid,
                                           .timeout_ms = (guint64)timeout,

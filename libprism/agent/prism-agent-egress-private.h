@@ -18,6 +18,8 @@ typedef struct
   PrismEgressProxy *proxy;
   PrismEgressListener *listener;
   gboolean closed;
+  gint64 told_version; /* of the policy that @told is of; 0: the first one */
+  char *told;          /* what NO_PROXY has to be for commands from now on; NULL: as it was at first */
 } PrismAgentEgress;
 
 void prism_agent_egress_init (PrismAgentEgress *self);
@@ -36,6 +38,10 @@ void prism_agent_egress_close (PrismAgentEgress *self);
 
 /* The variables that make ordinary programs use it; NULL without egress. */
 char **prism_agent_egress_list_variables (PrismSandboxSpec *spec);
+
+/* A command's own variables and what has changed of these since with the policy;
+ * NULL: nothing has. */
+char **prism_agent_egress_follow (PrismAgentSandbox *sandbox, const char *const *env);
 
 PrismAgentEgress *prism_agent_sandbox_get_egress (PrismAgentSandbox *sandbox);
 void prism_agent_egress_init_interface (PrismSandboxInterface *iface);

@@ -27,6 +27,7 @@ prism_agent_egress_clear (PrismAgentEgress *self)
   /* The last reference ends a listener that nobody closed. */
   g_clear_object (&self->listener);
   g_clear_object (&self->proxy);
+  g_free (self->told);
   g_mutex_clear (&self->lock);
 }
 
@@ -76,6 +77,61 @@ prism_agent_egress_list_variables (PrismSandboxSpec *spec)
   g_ptr_array_add (list, g_strconcat ("no_proxy=", direct, NULL));
   /* Node's own fetch looks at the others only with this. */
   g_ptr_array_add (list, g_strdup ("NODE_USE_ENV_PROXY=1"));
+  g_ptr_array_add (list, NULL);
+  return (char **)g_ptr_array_free (list, FALSE);
+}
+
+/* Under the lock. Looked at once for each version of the policy. */
+static void
+look_at_policy (PrismAgentEgress *self, PrismEgressPolicy *first)
+{
+  g_autoptr (PrismEgressPolicy) policy = NULL;
+  g_autofree char *direct = NULL, *before = NULL;
+  gint64 version;
+
+  policy = prism_egress_listener_dup_policy (self->listener, &version);
+  if (version == self->told_version)
+    return;
+  direct = list_direct_hosts (policy);
+  before = list_direct_hosts (first);
+  g_free (self->told);
+  self->told = g_str_equal (direct, before) ? NULL : g_steal_pointer (&direct);
+  self->told_version = version;
+}
+
+static gboolean
+sets (const char *const *env, const char *name)
+{
+  for (gsize i = 0; env != NULL && env[i] != NULL; i++)
+    if (g_str_has_prefix (env[i], name) && env[i][strlen (name)] == '=')
+      return TRUE;
+  return FALSE;
+}
+
+char **
+prism_agent_egress_follow (PrismAgentSandbox *sandbox, const char *const *env)
+{
+  static const char *const names[] = { "NO_PROXY", "no_proxy" };
+  PrismSandboxSpec *spec = prism_agent_sandbox_get_spec (sandbox);
+  PrismAgentEgress *self = prism_agent_sandbox_get_egress (sandbox);
+  GPtrArray *list = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (self->listener != NULL && prism_sandbox_spec_get_egress_policy (spec) != NULL)
+    look_at_policy (self, prism_sandbox_spec_get_egress_policy (spec));
+  if (self->listener != NULL && self->told != NULL)
+    {
+      list = g_ptr_array_new ();
+      for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+        if (!sets (env, names[i]) && !sets (prism_sandbox_spec_get_env (spec), names[i])
+            && !sets (prism_sandbox_spec_get_secrets (spec), names[i]))
+          g_ptr_array_add (list, g_strconcat (names[i], "=", self->told, NULL));
+    }
+  g_mutex_unlock (&self->lock);
+  if (list == NULL)
+    return NULL;
+  for (gsize i = 0; env != NULL && env[i] != NULL; i++)
+    g_ptr_array_add (list, g_strdup (env[i]));
   g_ptr_array_add (list, NULL);
   return (char **)g_ptr_array_free (list, FALSE);
 }

@@ -123,6 +123,7 @@ void prism_agent_channel_drain (PrismAgentChannel *channel, int fd);
 typedef struct
 {
   guint32 flags;
+  const char *const *env; /* instead of the command's; NULL: the command's */
   guint64 max_output;
   const char *uuid; /* or "" */
   guint64 timeout_ms;

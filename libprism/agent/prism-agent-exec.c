@@ -2,6 +2,7 @@
 /* One command's life: queued, sent, running, exited, its last output read. */
 #include "prism-agent-exec-private.h"
 
+#include "prism-agent-egress-private.h"
 #include "prism-agent-lifecycle-private.h"
 #include "prism-command-private.h"
 #include "prism-fd-private.h"
@@ -66,9 +67,12 @@ submit (PrismAgentExec *self, GError **error)
                       | (feeds && !pty ? PRISM_WIRE_EXEC_STDIN : 0);
       gint64 cap = prism_agent_sandbox_get_limits (self->sandbox)->max_output_bytes;
       g_auto (PrismAgentFrame) frame = { 0 };
-      const PrismAgentExecRequest request = {
-        .flags = flags, .max_output = self->in.framed ? (guint64)cap : 0, .uuid = "", .tag = ""
-      };
+      g_auto (GStrv) env = prism_agent_egress_follow (self->sandbox, prism_command_get_env (self->command));
+      const PrismAgentExecRequest request = { .flags = flags,
+                                              .env = (const char *const *)env,
+                                              .max_output = self->in.framed ? (guint64)cap : 0,
+                                              .uuid = "",
+                                              .tag = "" };
       prism_agent_request_exec (&frame, self->command, &request);
       self->ticket->call.flags = flags;
       sent = prism_agent_channel_submit (self->channel, self->ticket, &frame, fds, n_fds, error);

@@ -12,7 +12,7 @@ prism_agent_request_exec (PrismAgentFrame *frame, PrismCommand *command, const P
   prism_agent_frame_put (frame, request->flags, 4);
   prism_agent_frame_put_strv (frame, prism_command_get_argv (command));
   prism_agent_frame_put_str (frame, cwd != NULL ? cwd : "");
-  prism_agent_frame_put_strv (frame, prism_command_get_env (command));
+  prism_agent_frame_put_strv (frame, request->env != NULL ? request->env : prism_command_get_env (command));
   prism_agent_frame_put (frame, prism_command_get_pty_columns (command), 2);
   prism_agent_frame_put (frame, prism_command_get_pty_rows (command), 2);
   prism_agent_frame_put (frame, request->max_output, 8);

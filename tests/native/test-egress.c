@@ -341,6 +341,34 @@ test_live (Fixture *f, gconstpointer data)
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
 }
 
+/* A host of the sandbox's own that a new policy names is the real host's from then on,
+ * for every command that starts; what the caller set stays. */
+static void
+test_live_variables (Fixture *f, gconstpointer data)
+{
+  static const char *const rules[] = { "good.test", "127.0.0.1:8080", NULL };
+  g_autoptr (PrismEgressPolicy) named = prism_egress_policy_new_static (rules, NULL), plain = new_policy ("good.test");
+  g_autoptr (PrismSandbox) sandbox = NULL;
+  g_autoptr (PrismCommand) command = NULL;
+  const char *const argv[] = { "sh", "-c", "echo $NO_PROXY $no_proxy", NULL };
+  g_autoptr (GError) error = NULL;
+
+  prism_sandbox_spec_set_variable (f->spec, "no_proxy", "mine");
+  sandbox = library_create (f->backend, f->spec);
+  assert_says (sandbox, "echo $NO_PROXY $no_proxy", "localhost,127.0.0.1,::1 mine");
+  g_assert_true (prism_sandbox_set_network_policy (sandbox, named, NULL, &error));
+  assert_says (sandbox, "echo $NO_PROXY $no_proxy", "localhost,::1 mine");
+  command = prism_command_new (argv);
+  prism_command_set_variable (command, "NO_PROXY", "its own");
+  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *text = prism_result_dup_stdout_text (result);
+  g_assert_cmpstr (text, ==, "its own mine\n");
+  g_assert_true (prism_sandbox_set_network_policy (sandbox, plain, NULL, &error));
+  assert_says (sandbox, "echo $NO_PROXY $no_proxy", "localhost,127.0.0.1,::1 mine");
+  library_close (sandbox);
+}
+
 /* What a sandbox says of itself stays true. */
 static void
 test_live_refused (Fixture *f, gconstpointer data)
@@ -435,6 +463,7 @@ main (int argc, char **argv)
   ADD ("refused/detached", test_refused_detached);
   ADD ("refused/by-proxy", test_refused_by_proxy);
   ADD ("live", test_live);
+  ADD ("live-variables", test_live_variables);
   ADD ("live/refused", test_live_refused);
   ADD ("end/close", test_close);
   ADD ("end/kill", test_kill);
