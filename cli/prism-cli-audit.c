@@ -16,7 +16,8 @@ prism_cli_audit_place (const PrismAuditRecord *record)
   guint port = prism_audit_record_get_port (record);
   gboolean usual = port == 0 || port == (protocol == PRISM_EGRESS_SCHEME_HTTP ? 80 : 443);
   g_autofree char *shown = prism_cli_visible (host);
-  g_autofree char *bracketed = strchr (host, ':') != NULL ? g_strdup_printf ("[%s]", shown) : g_strdup (shown);
+  gboolean is_ipv6 = strchr (host, ':') != NULL && g_hostname_is_ip_address (host);
+  g_autofree char *bracketed = is_ipv6 ? g_strdup_printf ("[%s]", shown) : g_strdup (shown);
   const char *scheme = protocol == PRISM_EGRESS_SCHEME_HTTP    ? "http://"
                        : protocol == PRISM_EGRESS_SCHEME_HTTPS ? "https://"
                                                                : "";

@@ -47,15 +47,29 @@ note_place (PrismLocalConnection *self, const char *host, guint port, PrismEgres
   self->place.scheme = scheme;
 }
 
+/* What is no host all the same may have a port behind it: for people, not for us. */
+static guint
+cut_port (char *text)
+{
+  char *colon = strrchr (text, ':');
+  guint64 port;
+
+  if (colon == NULL || colon == text || (memchr (text, ':', (gsize)(colon - text)) != NULL && colon[-1] != ']')
+      || !g_ascii_string_to_unsigned (colon + 1, 10, 1, 65535, &port, NULL))
+    return 0;
+  *colon = '\0';
+  return (guint)port;
+}
+
 static gboolean
 refuse_malformed (PrismLocalConnection *self, const PrismHttpSlice *authority, const char *wrong)
 {
   g_autofree char *shown = g_strndup (authority->text, MIN (authority->length, 300));
-  const char *secret = strrchr (shown, '@');
+  char *secret = strrchr (shown, '@');
+  char *host = secret != NULL ? secret : shown; /* a password may stand before the @ */
+  guint port = cut_port (host);
 
-  /* A password may stand before the @. */
-  note_place (self, secret != NULL ? secret : shown, 0,
-              self->connect ? PRISM_EGRESS_SCHEME_HTTPS : PRISM_EGRESS_SCHEME_HTTP);
+  note_place (self, host, port, self->connect ? PRISM_EGRESS_SCHEME_HTTPS : PRISM_EGRESS_SCHEME_HTTP);
   if (self->request->url != NULL)
     prism_local_refuse (self, PRISM_LOCAL_DENIES, 502, "POLICY", "redirect", "the redirect is malformed: %s", wrong);
   else

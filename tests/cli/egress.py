@@ -96,6 +96,14 @@ class Egress(base.Case):
         self.assertEqual(got['egress'], {'allowed': [f'http://{self.place}'], 'denied': ['https://evil.test']})
         self.assertEqual((got['capabilities']['network_isolated'], got['capabilities']['egress_restricted']), (False, True))
 
+    def test_no_host(self):
+        """what is no host is said as it was asked for: its port is no part of an address"""
+        script = ('for place in 127.1:22 [::1]:22 0x7f.1 a:b:22; do exec 3<>/dev/tcp/127.0.0.1/3128; '
+                  'printf "CONNECT $place HTTP/1.1\\r\\nHost: $place\\r\\n\\r\\n" >&3; cat <&3; done')
+        done = self.run_prism('run', '--json', '--network', 'egress', '--', 'bash', '-c', script)
+        self.assertEqual(json.loads(done.stdout)['egress']['denied'],
+                         ['https://127.1:22', 'https://[::1]:22', 'https://0x7f.1', 'https://a:b:22'], done)
+
     def test_deny_all(self):
         """--network egress alone lets nothing be reached"""
         done = self.run_prism('run', '--network', 'egress', '--', 'sh', '-c', f'curl -sS --noproxy "" {self.url}')
