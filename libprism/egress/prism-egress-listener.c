@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a proxy listens on and by what it decides there. The policy in force and
- * its version are one thing under one lock: whoever reads them, in whichever
- * thread, has a pair that belongs together. */
+/* What a proxy listens on and by what it decides there: what it is made of. */
 #include "prism-egress-listener-private.h"
 
-#include "prism-bounds.h"
-#include "prism-egress-limits-private.h"
 #include "prism-egress-proxy-private.h"
 #include "prism-enum-types.h"
-
-#include <gio/gunixsocketaddress.h>
-#include <string.h>
-
-typedef enum
-{
-  STATE_NEW,
-  STATE_TAKEN, /* a proxy has it */
-  STATE_OPEN,
-  STATE_CLOSED,
-} State;
-
-struct _PrismEgressListener
-{
-  GObject parent_instance;
-
-  GSocketAddress *address;
-  GSocket *socket;
-  char *label;
-  PrismAuditLog *audit;
-  PrismLimitsProfile profile;
-  gboolean check_server_name;
-  gboolean deny_direct_egress;
-  gint64 limits[PRISM_N_EGRESS_LIMITS];
-  gboolean limit_set[PRISM_N_EGRESS_LIMITS];
-  GListStore *credentials;
-
-  GMutex lock; /* for what follows */
-  State state;
-  PrismEgressProxy *proxy;
-  PrismEgressPolicy *policy;
-  gint64 policy_version;
-  char *endpoint;
-  GDateTime *started_at;
-};
 
 enum
 {
@@ -76,24 +37,13 @@ static GParamSpec *properties[N_PROPERTIES];
  */
 G_DEFINE_FINAL_TYPE (PrismEgressListener, prism_egress_listener, G_TYPE_OBJECT)
 
-static gint64
-limit_of (PrismEgressListener *self, guint i)
-{
-  gint64 value = 0, least, most;
-
-  if (self->limit_set[i])
-    return self->limits[i];
-  prism_param_spec_get_bounds (properties[PROP_FIRST_LIMIT + i], self->profile, &value, &least, &most);
-  return value;
-}
-
 static gboolean
 is_new (PrismEgressListener *self)
 {
   gboolean fresh;
 
   g_mutex_lock (&self->lock);
-  fresh = self->state == STATE_NEW;
+  fresh = self->state == PRISM_EGRESS_LISTENER_NEW;
   g_mutex_unlock (&self->lock);
   return fresh;
 }
@@ -147,7 +97,7 @@ prism_egress_listener_get_property (GObject *object, guint property_id, GValue *
       if (property_id < PROP_FIRST_LIMIT)
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, property_id, pspec);
       else
-        g_value_set_int64 (value, limit_of (self, property_id - PROP_FIRST_LIMIT));
+        g_value_set_int64 (value, prism_egress_listener_nth_limit (self, property_id - PROP_FIRST_LIMIT));
     }
 }
 
@@ -239,23 +189,6 @@ prism_egress_listener_finalize (GObject *object)
   g_free (self->endpoint);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (prism_egress_listener_parent_class)->finalize (object);
-}
-
-static void
-install_limits (void)
-{
-  for (guint i = 0; prism_egress_limits[i].name != NULL; i++)
-    {
-      const PrismLimitRow *row = &prism_egress_limits[i];
-      GParamSpec *pspec = g_param_spec_int64 (row->name, NULL, row->blurb, G_MININT64, G_MAXINT64,
-                                              row->standard.initial, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-
-      prism_param_spec_set_bounds (pspec, PRISM_LIMITS_PROFILE_STANDARD, row->standard.initial, row->standard.least,
-                                   row->standard.most);
-      prism_param_spec_set_bounds (pspec, PRISM_LIMITS_PROFILE_STRICT, row->strict.initial, row->strict.least,
-                                   row->strict.most);
-      properties[PROP_FIRST_LIMIT + i] = pspec;
-    }
 }
 
 static void
@@ -380,70 +313,6 @@ install_state (void)
   properties[PROP_STARTED_AT] = g_param_spec_boxed ("started-at", NULL, NULL, G_TYPE_DATE_TIME, state);
 }
 
-/**
- * PrismEgressListener:concurrent-connections:
- *
- * Connections at once.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:connection-idle-ms:
- *
- * Time without a byte either way, ms.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:redirect-hops:
- *
- * Requests that one request may become.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:request-bytes:
- *
- * Bytes out, of one request or tunnel.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:request-head-ms:
- *
- * Time until a request's head is there, ms.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:response-bytes:
- *
- * Bytes back, of one request or tunnel.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:rules-per-policy:
- *
- * Rules of a policy.
- *
- * Since: 1.0
- */
-
-/**
- * PrismEgressListener:transfer-time-ms:
- *
- * Time of one request or tunnel, ms.
- *
- * Since: 1.0
- */
-
 static void
 prism_egress_listener_class_init (PrismEgressListenerClass *klass)
 {
@@ -458,7 +327,7 @@ prism_egress_listener_class_init (PrismEgressListenerClass *klass)
   install_places ();
   install_options ();
   install_state ();
-  install_limits ();
+  prism_egress_listener_install_limits (&properties[PROP_FIRST_LIMIT]);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 }
 
@@ -523,66 +392,6 @@ prism_egress_listener_add_credential (PrismEgressListener *self, PrismCredential
   g_return_if_fail (is_new (self));
 
   g_list_store_append (self->credentials, credential);
-}
-
-/* --- checking ------------------------------------------------------------------ */
-
-static const char *
-check_place (PrismEgressListener *self)
-{
-  if ((self->address != NULL) == (self->socket != NULL))
-    return "it takes either an address or a socket";
-  if (self->address == NULL || G_IS_UNIX_SOCKET_ADDRESS (self->address))
-    return NULL;
-  if (!G_IS_INET_SOCKET_ADDRESS (self->address))
-    return "an address is one of TCP or a Unix socket";
-  if (!g_inet_address_get_is_loopback (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (self->address))))
-    return "the address is not one of the loopback; a proxy for other machines would be theirs to use";
-  return NULL;
-}
-
-gboolean
-prism_egress_listener_check_policy (PrismEgressListener *self, PrismEgressPolicy *policy, GError **error)
-{
-  gint64 most = prism_egress_listener_get_limit (self, "rules-per-policy");
-  guint n = prism_egress_policy_get_rules (policy)->len;
-
-  if (n <= most)
-    return TRUE;
-  g_set_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_LIMIT,
-               "a policy of %u rules: rules-per-policy allows %" G_GINT64_FORMAT, n, most);
-  return FALSE;
-}
-
-/**
- * prism_egress_listener_check:
- * @self: a listener
- * @error: return location for an error
- *
- * Everything that can be wrong with it before it listens: where, the limits, the
- * size of its policy.
- *
- * Returns: whether a proxy would take it
- *
- * Since: 1.0
- */
-gboolean
-prism_egress_listener_check (PrismEgressListener *self, GError **error)
-{
-  g_autoptr (PrismEgressPolicy) policy = NULL;
-  const char *wrong;
-
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), FALSE);
-
-  wrong = check_place (self);
-  if (wrong != NULL)
-    {
-      g_set_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_POLICY, "egress listener: %s", wrong);
-      return FALSE;
-    }
-  policy = prism_egress_listener_dup_policy (self, NULL);
-  return prism_object_check_bounds (G_OBJECT (self), self->profile, error)
-         && prism_egress_listener_check_policy (self, policy, error);
 }
 
 /* --- what it was made of --------------------------------------------------------- */
@@ -696,28 +505,6 @@ prism_egress_listener_get_deny_direct_egress (PrismEgressListener *self)
 }
 
 /**
- * prism_egress_listener_get_limit:
- * @self: a listener
- * @name: a limit's name, such as `concurrent-connections`
- *
- * Gets its value, in the unit that the name says; -1 if there is no such limit.
- *
- * Returns: its value, in the unit that the name says; -1 if there is no such limit
- *
- * Since: 1.0
- */
-gint64
-prism_egress_listener_get_limit (PrismEgressListener *self, const char *name)
-{
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self) && name != NULL, -1);
-
-  for (guint i = 0; prism_egress_limits[i].name != NULL; i++)
-    if (g_str_equal (prism_egress_limits[i].name, name))
-      return limit_of (self, i);
-  return -1;
-}
-
-/**
  * prism_egress_listener_get_credentials:
  * @self: a listener
  *
@@ -733,207 +520,4 @@ prism_egress_listener_get_credentials (PrismEgressListener *self)
   g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
 
   return G_LIST_MODEL (self->credentials);
-}
-
-/* --- state --------------------------------------------------------------------- */
-
-gboolean
-prism_egress_listener_take (PrismEgressListener *self, PrismEgressProxy *proxy, GError **error)
-{
-  gboolean fresh;
-
-  g_mutex_lock (&self->lock);
-  fresh = self->state == STATE_NEW;
-  if (fresh)
-    {
-      self->state = STATE_TAKEN;
-      self->proxy = g_object_ref (proxy);
-    }
-  g_mutex_unlock (&self->lock);
-  if (!fresh)
-    g_set_error (error, PRISM_EGRESS_ERROR, PRISM_EGRESS_ERROR_STATE,
-                 "the egress listener was added to a proxy before; make a new one");
-  return fresh;
-}
-
-void
-prism_egress_listener_take_own (PrismEgressListener *self)
-{
-  g_mutex_lock (&self->lock);
-  if (self->state == STATE_NEW || self->state == STATE_CLOSED)
-    {
-      self->state = STATE_TAKEN;
-      g_clear_pointer (&self->endpoint, g_free);
-      g_clear_pointer (&self->started_at, g_date_time_unref);
-    }
-  g_mutex_unlock (&self->lock);
-}
-
-void
-prism_egress_listener_let_go (PrismEgressListener *self)
-{
-  g_autoptr (PrismEgressProxy) proxy = NULL;
-
-  g_mutex_lock (&self->lock);
-  proxy = g_steal_pointer (&self->proxy);
-  g_mutex_unlock (&self->lock);
-}
-
-PrismEgressProxy *
-prism_egress_listener_dup_proxy (PrismEgressListener *self)
-{
-  PrismEgressProxy *proxy;
-
-  g_mutex_lock (&self->lock);
-  proxy = self->proxy != NULL ? g_object_ref (self->proxy) : NULL;
-  g_mutex_unlock (&self->lock);
-  return proxy;
-}
-
-/**
- * prism_egress_listener_dup_endpoint:
- * @self: a listener
- *
- * Tells where it listens, such as `http://127.0.0.1:3128`; %NULL unless it does.
- *
- * Returns: (nullable): where it listens, such as `http://127.0.0.1:3128`; %NULL
- *   unless it does
- *
- * Since: 1.0
- */
-char *
-prism_egress_listener_dup_endpoint (PrismEgressListener *self)
-{
-  char *endpoint;
-
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
-
-  g_mutex_lock (&self->lock);
-  endpoint = self->state == STATE_OPEN ? g_strdup (self->endpoint) : NULL;
-  g_mutex_unlock (&self->lock);
-  return endpoint;
-}
-
-/**
- * prism_egress_listener_get_started_at:
- * @self: a listener
- *
- * Tells when it began to listen.
- *
- * Returns: (transfer full) (nullable): when it began to listen
- *
- * Since: 1.0
- */
-GDateTime *
-prism_egress_listener_get_started_at (PrismEgressListener *self)
-{
-  GDateTime *started_at;
-
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
-
-  g_mutex_lock (&self->lock);
-  started_at = self->started_at != NULL ? g_date_time_ref (self->started_at) : NULL;
-  g_mutex_unlock (&self->lock);
-  return started_at;
-}
-
-/**
- * prism_egress_listener_dup_policy:
- * @self: a listener
- * @version: (out) (optional): how often it was changed
- *
- * Gets the policy in force.
- *
- * Returns: (transfer full): the policy in force
- *
- * Since: 1.0
- */
-PrismEgressPolicy *
-prism_egress_listener_dup_policy (PrismEgressListener *self, gint64 *version)
-{
-  PrismEgressPolicy *policy;
-
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self), NULL);
-
-  g_mutex_lock (&self->lock);
-  policy = g_object_ref (self->policy);
-  if (version != NULL)
-    *version = self->policy_version;
-  g_mutex_unlock (&self->lock);
-  return policy;
-}
-
-/**
- * prism_egress_listener_opened:
- * @self: a listener
- * @endpoint: where it listens, such as `http://127.0.0.1:3128`
- *
- * For the proxy that it was added to: connections are accepted from here on.
- *
- * Since: 1.0
- */
-void
-prism_egress_listener_opened (PrismEgressListener *self, const char *endpoint)
-{
-  gboolean taken;
-
-  g_return_if_fail (PRISM_IS_EGRESS_LISTENER (self) && endpoint != NULL);
-
-  g_mutex_lock (&self->lock);
-  taken = self->state == STATE_TAKEN;
-  if (taken)
-    {
-      self->state = STATE_OPEN;
-      self->endpoint = g_strdup (endpoint);
-      self->started_at = g_date_time_new_now_utc ();
-    }
-  g_mutex_unlock (&self->lock);
-  g_return_if_fail (taken);
-}
-
-/**
- * prism_egress_listener_apply_policy:
- * @self: a listener
- * @policy: the policy in force from here on
- *
- * For the proxy that it was added to: what is decided after this is decided by
- * @policy.
- *
- * Returns: its version
- *
- * Since: 1.0
- */
-gint64
-prism_egress_listener_apply_policy (PrismEgressListener *self, PrismEgressPolicy *policy)
-{
-  g_autoptr (PrismEgressPolicy) before = NULL;
-  gint64 version;
-
-  g_return_val_if_fail (PRISM_IS_EGRESS_LISTENER (self) && PRISM_IS_EGRESS_POLICY (policy), -1);
-
-  g_mutex_lock (&self->lock);
-  before = g_steal_pointer (&self->policy);
-  self->policy = g_object_ref (policy);
-  version = ++self->policy_version;
-  g_mutex_unlock (&self->lock);
-  return version;
-}
-
-/**
- * prism_egress_listener_closed:
- * @self: a listener
- *
- * For the proxy that it was added to: no byte goes through it any more.
- *
- * Since: 1.0
- */
-void
-prism_egress_listener_closed (PrismEgressListener *self)
-{
-  g_return_if_fail (PRISM_IS_EGRESS_LISTENER (self));
-
-  g_mutex_lock (&self->lock);
-  self->state = STATE_CLOSED;
-  g_mutex_unlock (&self->lock);
-  prism_egress_listener_let_go (self);
 }

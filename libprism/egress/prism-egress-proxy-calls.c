@@ -233,13 +233,9 @@ prism_egress_proxy_stop_async (PrismEgressProxy *self,
                                GAsyncReadyCallback callback,
                                gpointer user_data)
 {
-  PrismOperation *operation;
-  GError *error = NULL;
-
   g_return_if_fail (PRISM_IS_EGRESS_PROXY (self));
 
-  operation = prism_egress_operation_new (NULL, NULL);
-  begin (self, &stop_method, operation, error, cancellable, callback, user_data);
+  begin (self, &stop_method, prism_egress_operation_new (NULL, NULL), NULL, cancellable, callback, user_data);
 }
 
 /**
@@ -393,14 +389,11 @@ prism_egress_proxy_remove_listener_async (PrismEgressProxy *self,
                                           GAsyncReadyCallback callback,
                                           gpointer user_data)
 {
-  PrismOperation *operation;
-  GError *error = NULL;
-
   g_return_if_fail (PRISM_IS_EGRESS_PROXY (self));
   g_return_if_fail (PRISM_IS_EGRESS_LISTENER (listener));
 
-  operation = prism_egress_operation_new (listener, NULL);
-  begin (self, &remove_listener_method, operation, error, cancellable, callback, user_data);
+  begin (self, &remove_listener_method, prism_egress_operation_new (listener, NULL), NULL, cancellable, callback,
+         user_data);
 }
 
 /**
