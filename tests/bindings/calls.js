@@ -4,14 +4,12 @@ imports.gi.versions.Prism = '1';
 const {Gio, GLib, Prism} = imports.gi;
 const ByteArray = imports.byteArray;
 const System = imports.system;
+imports.searchPath.unshift(GLib.path_get_dirname(System.programPath));
+const harness = imports.harness;
+const {assert} = harness;
 
 const registry = Prism.Registry.get_default();
 const sandbox = registry.create_backend('native').create_sandbox(new Prism.SandboxSpec(), null);
-
-function assert(good, what) {
-    if (!good)
-        throw new Error(`not so: ${what}`);
-}
 
 function fails(domain, code, call) {
     try {
@@ -80,27 +78,4 @@ const tests = {
     },
 };
 
-async function main() {
-    let number = 0, failed = 0;
-    print(`1..${Object.keys(tests).length}`);
-    for (const [name, test] of Object.entries(tests)) {
-        number++;
-        try {
-            await test();
-            print(`ok ${number} ${name}`);
-        } catch (error) {
-            failed++;
-            print(`# ${error}\n# ${error.stack}`.trimEnd().replaceAll('\n', '\n# '));
-            print(`not ok ${number} ${name}`);
-        }
-    }
-    return failed;
-}
-
-const loop = GLib.MainLoop.new(null, false);
-let failed = 1;
-main().then(count => {
-    failed = count;
-}).finally(() => loop.quit());
-loop.run();
-System.exit(failed);
+harness.run(tests, 280);

@@ -3,6 +3,9 @@
 imports.gi.versions.Prism = '1';
 const {Gio, GLib, GObject, Prism} = imports.gi;
 const System = imports.system;
+imports.searchPath.unshift(GLib.path_get_dirname(System.programPath));
+const harness = imports.harness;
+const {assert} = harness;
 
 const {HTTP, HTTPS} = Prism.EgressScheme;
 
@@ -70,11 +73,6 @@ const Half = GObject.registerClass({
         operation.complete();
     }
 });
-
-function assert(condition, what) {
-    if (!condition)
-        throw new Error(what);
-}
 
 function errorOf(call) {
     try {
@@ -164,17 +162,4 @@ const tests = {
     },
 };
 
-let number = 0, failed = 0;
-print(`1..${Object.keys(tests).length}`);
-for (const [name, test] of Object.entries(tests)) {
-    number++;
-    try {
-        test();
-        print(`ok ${number} ${name}`);
-    } catch (error) {
-        failed++;
-        print(`# ${error}\n# ${error.stack}`.trimEnd().replaceAll('\n', '\n# '));
-        print(`not ok ${number} ${name}`);
-    }
-}
-System.exit(failed);
+harness.run(tests, 50);

@@ -3,43 +3,14 @@
 imports.gi.versions.Prism = '1';
 const {Gio, GLib, GObject, Prism} = imports.gi;
 const System = imports.system;
-
-const READABLE = GObject.ParamFlags.READABLE;
+imports.searchPath.unshift(GLib.path_get_dirname(System.programPath));
+const harness = imports.harness;
+const {assert} = harness;
 
 const Sandbox = GObject.registerClass({
     Implements: [Prism.Sandbox],
-    Properties: {
-        'id': GObject.ParamSpec.string('id', '', '', READABLE, ''),
-        'backend-name': GObject.ParamSpec.string('backend-name', '', '', READABLE, ''),
-        'status': GObject.ParamSpec.enum('status', '', '', READABLE, Prism.SandboxStatus.$gtype, 0),
-        'workspace': GObject.ParamSpec.string('workspace', '', '', READABLE, ''),
-        'capabilities': GObject.ParamSpec.boxed('capabilities', '', '', READABLE, Prism.Capabilities.$gtype),
-        'reference': GObject.ParamSpec.string('reference', '', '', READABLE, ''),
-    },
-}, class TestSandbox extends GObject.Object {
-    get id() {
-        return 'js-1';
-    }
-
-    get backend_name() {
-        return 'js';
-    }
-
-    get status() {
-        return Prism.SandboxStatus.RUNNING;
-    }
-
-    get workspace() {
-        return '/workspace';
-    }
-
-    get capabilities() {
-        return Prism.Capabilities.new(Prism.Controls.WORKSPACE, null);
-    }
-
-    get reference() {
-        return null;
-    }
+}, class TestSandbox extends harness.Sandbox {
+    static backend = 'js';
 
     vfunc_exec(operation) {
         if (operation.get_command().get_argv()[0] === 'dropped')
@@ -87,11 +58,6 @@ const Backend = GObject.registerClass({
         operation.complete(new Sandbox());
     }
 });
-
-function assert(good, what) {
-    if (!good)
-        throw new Error(`not so: ${what}`);
-}
 
 const registry = Prism.Registry.get_default();
 registry.add_type('js', Backend.$gtype, 0);
@@ -178,28 +144,4 @@ const tests = {
     },
 };
 
-async function main() {
-    let number = 0, failed = 0;
-    print(`1..${Object.keys(tests).length}`);
-    for (const [name, test] of Object.entries(tests)) {
-        number++;
-        try {
-            await test();
-            print(`ok ${number} ${name}`);
-        } catch (error) {
-            failed++;
-            print(`# ${error}\n# ${error.stack}`.trimEnd().replaceAll('\n', '\n# '));
-            print(`not ok ${number} ${name}`);
-        }
-    }
-    return failed;
-}
-
-const loop = GLib.MainLoop.new(null, false);
-let failed = 1;
-GLib.timeout_add_seconds(GLib.PRIORITY_DEFAULT, 50, () => loop.quit());
-main().then(count => {
-    failed = count;
-}).finally(() => loop.quit());
-loop.run();
-System.exit(failed);
+harness.run(tests, 50);
