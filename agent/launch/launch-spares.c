@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Control groups of the launcher that stays. To make one and to remove it costs the kernel
  * as much as three processes, most of it afterwards; so one whose sandbox left no trace in
- * it serves again, under the next one's name. No trace is: no task is counted in it, it
- * never met its limit of memory, so that none was killed in it either, and what is charged
- * to it is no more than the kernel's own caches are late with. Its settings are those that
+ * it serves again, under the next one's name. No trace is: no task is counted in it, none was
+ * killed for memory in it, and what is charged to it is no more than the kernel's own caches
+ * are late with. Its settings are those that
  * it was made with, which nobody inside can reach, and it serves only for the same ones.
  *
  * Between two sandboxes it has a name of its own, of the form that all have, and its lock is
@@ -16,12 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ROOM          8 /* groups, of all kinds */
 #define CHARGED       "memory.usage_in_bytes"
-#define REFUSED       "memory.failcnt"
+#define KILLS         "memory.oom_control"
 #define TASKS         "pids.current"
 #define MOST_CHARGED  (2u << 20) /* two pages' caches of 64 for each CPU, on large machines more: then not */
 #define SETTINGS_SIZE (PRISM_LAUNCH_MAX_SETTINGS * 512)
@@ -81,16 +80,25 @@ prepare (struct launch_made_group *group)
   for (size_t i = 0; i < sizeof bytes; i++)
     n += (size_t)snprintf (group->own_name + n, 3, "%02x", bytes[i]);
   group->charged = open_count (group, CHARGED);
-  group->refused = open_count (group, REFUSED);
+  group->kills = open_count (group, KILLS);
   group->tasks = open_count (group, TASKS);
   return true;
 }
 
 static bool
+is_without_kills (const struct launch_made_group *group)
+{
+  char text[256];
+  ssize_t n = group->kills >= 0 ? pread (group->kills, text, sizeof text - 1, 0) : 0;
+
+  text[n > 0 ? n : 0] = 0;
+  return group->kills < 0 || strstr (text, "\noom_kill 0\n") != NULL;
+}
+
+static bool
 is_as_new (const struct launch_made_group *group)
 {
-  return read_number (group->tasks) == 0 && read_number (group->refused) == 0
-         && read_number (group->charged) <= MOST_CHARGED;
+  return read_number (group->tasks) == 0 && is_without_kills (group) && read_number (group->charged) <= MOST_CHARGED;
 }
 
 /* One of them counts tasks, of which all are in all of them. */

@@ -167,10 +167,129 @@ test_pause (Fixture *f, gconstpointer data)
     }
 }
 
-/* The child of this process that is a launcher, or 0. */
-static pid_t
-find_launcher (void)
+/* --- control groups --------------------------------------------------------------- */
+
+/* The inodes of the groups with that name, by their hierarchies' paths: they stay when a
+ * group changes its name. */
+static GHashTable *
+find_groups (const char *pattern)
 {
+  g_autofree char *command = g_strdup_printf ("find /sys/fs/cgroup -name %s -printf '%%h %%i\\n'", pattern);
+  GHashTable *found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *text = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  g_assert_true (g_spawn_command_line_sync (command, &text, NULL, NULL, NULL));
+  lines = g_strsplit (text, "\n", 0);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (*lines[i] != 0)
+      g_hash_table_add (found, g_strdup (lines[i]));
+  return found;
+}
+
+static GHashTable *
+find_groups_of (PrismSandbox *sandbox)
+{
+  g_autofree char *reference = prism_sandbox_dup_reference (sandbox);
+  g_autofree char *pattern = g_strconcat ("prism-", strchr (reference, ':') + 1, NULL);
+
+  return find_groups (pattern);
+}
+
+static gboolean
+have_in_common (GHashTable *a, GHashTable *b)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, a);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    if (g_hash_table_contains (b, key))
+      return TRUE;
+  return FALSE;
+}
+
+static PrismSandbox *
+create_small (Fixture *f)
+{
+  g_autoptr (GFile) folder = g_file_new_for_path (f->folder);
+  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
+  g_autoptr (GError) error = NULL;
+
+  /* An ordinary user's is no group's. */
+  if (geteuid () == 0)
+    g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (spec), "memory-bytes", 64 << 20, &error));
+  g_assert_no_error (error);
+  return library_create (f->backend, spec);
+}
+
+static gboolean
+is_killed_for_memory (PrismSandbox *sandbox)
+{
+  const char *const argv[] = { "python3", "-c", "bytearray(b'x') * (256 << 20)", NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+
+  g_assert_no_error (error);
+  return g_strcmp0 (prism_result_get_limit (result), "memory-bytes") == 0;
+}
+
+/* A group that was not noticed in anything serves again; one that had a process killed
+ * never. */
+static void
+test_groups (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GHashTable) met = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  gboolean again = FALSE, can = FALSE;
+
+  for (guint i = 0; i < 24; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = create_small (f);
+      g_autoptr (GHashTable) own = find_groups_of (sandbox), left = NULL;
+      g_autoptr (GHashTable) before = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      GHashTableIter iter;
+      gpointer key;
+      can = can || g_hash_table_size (own) > 0;
+      g_assert_false (have_in_common (own, met));
+      if (geteuid () == 0 && i % 6 == 5)
+        {
+          g_assert_true (is_killed_for_memory (sandbox));
+          /* That of memory: the others count nothing that stays. */
+          g_hash_table_iter_init (&iter, own);
+          while (g_hash_table_iter_next (&iter, &key, NULL))
+            if (strstr (key, "/memory") != NULL)
+              g_hash_table_add (met, g_strdup (key));
+        }
+      else if (i > 0)
+        {
+          g_autofree char *output = library_run (sandbox, "echo here");
+          g_assert_cmpstr (output, ==, "here");
+        }
+      library_close (sandbox);
+      /* Under its sandbox's name it is gone at once. */
+      left = find_groups_of (sandbox);
+      g_assert_cmpuint (g_hash_table_size (left), ==, 0);
+      if (i > 0)
+        {
+          g_autoptr (PrismSandbox) next = create_small (f);
+          g_autoptr (GHashTable) its = find_groups_of (next);
+          again = again || have_in_common (its, own);
+          g_assert_false (have_in_common (its, met));
+          library_close (next);
+        }
+    }
+  /* Or this test would be of no worth; only a group of the first version can. */
+  g_assert_true (again || !can || access ("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0);
+}
+
+/* --- the launchers themselves ----------------------------------------------------- */
+
+/* The children of this process that are launchers; one of them, or 0. */
+static guint
+find_launchers (pid_t *one)
+{
+  guint n = 0;
   g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
   const char *name;
 
@@ -188,10 +307,21 @@ find_launcher (void)
         continue;
       for (gsize i = 0; i + 1 < size; i++)
         line[i] = line[i] == 0 ? ' ' : line[i];
-      if (strstr (line, "--launch many") != NULL)
-        return atoi (name);
+      if (strstr (line, "--launch many") == NULL)
+        continue;
+      *one = atoi (name);
+      n++;
     }
-  return 0;
+  return n;
+}
+
+static pid_t
+find_launcher (void)
+{
+  pid_t found = 0;
+
+  find_launchers (&found);
+  return found;
 }
 
 /* The launcher is killed: what it kept is lost and leaves nothing, and the next sandbox is
@@ -227,6 +357,82 @@ test_launcher_killed (Fixture *f, gconstpointer data)
     }
 }
 
+/* Groups that serve nobody just then have no host that would remove them. */
+static void
+test_spares_of_killed (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GHashTable) own = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  gint64 deadline = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+  gboolean left = TRUE;
+  pid_t launcher;
+
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = create (f);
+      g_autoptr (GHashTable) its = find_groups_of (sandbox);
+      GHashTableIter iter;
+      gpointer key;
+      g_hash_table_iter_init (&iter, its);
+      while (g_hash_table_iter_next (&iter, &key, NULL))
+        g_hash_table_add (own, g_strdup (key));
+      library_close (sandbox);
+    }
+  while ((launcher = find_launcher ()) > 0)
+    {
+      kill (launcher, SIGKILL);
+      g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+      g_thread_yield ();
+    }
+  while (left)
+    {
+      g_autoptr (GHashTable) all = find_groups ("prism-*");
+      left = have_in_common (all, own);
+      g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+    }
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  gint *enough;
+} Lane;
+
+static gpointer
+run_lane (gpointer data)
+{
+  Lane *lane = data;
+
+  do
+    {
+      g_autofree char *output = run_once (lane->fixture, "echo here");
+      g_assert_cmpstr (output, ==, "here");
+    }
+  while (!g_atomic_int_get (lane->enough));
+  return NULL;
+}
+
+/* Threads that start at once do not wait for one launcher; all of them end. */
+static void
+test_crowd (Fixture *f, gconstpointer data)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+  guint wanted = geteuid () != 0 ? 0 : g_get_num_processors () > 1 ? 2 : 1;
+  GThread *threads[4];
+  gint enough = 0;
+  Lane lane = { f, &enough };
+  pid_t one;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("lane", run_lane, &lane);
+  while (find_launchers (&one) < wanted)
+    g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+  g_atomic_int_set (&enough, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  while (find_launchers (&one) > 0)
+    g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -236,6 +442,9 @@ main (int argc, char **argv)
   ADD ("network-again", test_network_again);
   ADD ("neighbours", test_neighbours);
   ADD ("pause", test_pause);
+  ADD ("groups", test_groups);
   ADD ("launcher-killed", test_launcher_killed);
+  ADD ("spares-of-killed", test_spares_of_killed);
+  ADD ("crowd", test_crowd);
   return g_test_run ();
 }
