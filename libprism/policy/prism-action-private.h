@@ -8,10 +8,10 @@ G_BEGIN_DECLS
 /* From here on it cannot change: what is checked is what is done. */
 void prism_action_freeze (PrismAction *self);
 
-/* Whether links of the last component count, and the name may be one that is not there. */
 gboolean prism_action_is_shell (PrismAction *self);
 
 /* A program and its arguments as one line that a shell would read back the same. */
+void prism_action_append_quoted (GString *out, const char *word);
 char *prism_action_quote_argv (const char *const *argv);
 
 /* The key that an answer is remembered under: SHA-256 of the canonical JSON of scope,

@@ -196,8 +196,8 @@ prism_visible_text (const char *text, gsize max_length, gboolean *changed)
 /* --- words ---------------------------------------------------------------------------------- */
 
 /* As a shell reads it back, and plain where it can be. */
-static void
-append_quoted (GString *out, const char *word)
+void
+prism_action_append_quoted (GString *out, const char *word)
 {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
 
@@ -224,7 +224,7 @@ prism_action_quote_argv (const char *const *argv)
     {
       if (i > 0)
         g_string_append_c (out, ' ');
-      append_quoted (out, argv[i]);
+      prism_action_append_quoted (out, argv[i]);
     }
   return g_string_free (out, FALSE);
 }

@@ -17,4 +17,7 @@ PrismDecision *prism_command_judge (PrismCommandRule *const *rules,
 /* Whether a variable of this name changes what a program is, or what it runs. */
 gboolean prism_command_variable_is_dangerous (const char *assignment);
 
+/* `*` is any text, `?` one byte; the time goes with both lengths. */
+gboolean prism_command_glob_matches (const char *pattern, const char *text, gsize length);
+
 G_END_DECLS

@@ -66,6 +66,11 @@ PrismDecision      *prism_command_rules_evaluate    (PrismCommandRule * const *r
                                                      gsize                   n_rules,
                                                      const char             *command,
                                                      gboolean                deny_metacharacters);
+PRISM_AVAILABLE_IN_1_0
+gboolean            prism_shell_has_metacharacters  (const char             *command);
+PRISM_AVAILABLE_IN_1_0
+char              **prism_shell_list_commands       (const char             *command,
+                                                     GError                **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismCommandRule, prism_command_rule_unref)
 

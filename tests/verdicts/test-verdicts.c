@@ -79,15 +79,17 @@ add_table (const VerdictTable *table)
 int
 main (int argc, char **argv)
 {
-  static const VerdictTable *const all[] = { verdicts_egress };
+  static const VerdictTable *const all[] = { verdicts_egress, verdicts_policy };
   int result;
 
   g_test_init (&argc, &argv, NULL);
+  g_test_set_nonfatal_assertions ();
   rows = g_ptr_array_new_with_free_func (row_free);
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
     for (const VerdictTable *table = all[i]; table->file != NULL; table++)
       add_table (table);
   result = g_test_run ();
+  verdicts_policy_clear ();
   g_ptr_array_unref (rows);
   return result;
 }

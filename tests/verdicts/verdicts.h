@@ -14,4 +14,8 @@ typedef struct
   VerdictCheck check;
 } VerdictTable;
 
-extern const VerdictTable verdicts_egress[]; /* ends with a NULL file */
+/* Each ends with a NULL file. */
+extern const VerdictTable verdicts_egress[];
+extern const VerdictTable verdicts_policy[];
+
+void verdicts_policy_clear (void);
