@@ -183,7 +183,8 @@ prism_docker_sandbox_connect (const char *reference, gint64 deadline, GCancellab
       || (bytes = prism_docker_room_read_deposit (&self.room, error)) == NULL
       || !prism_docker_deposit_read (&self.facts, bytes, error))
     return NULL;
-  self.engine = prism_docker_engine_new (*self.facts.socket != 0 ? self.facts.socket : NULL, deadline, cancellable);
+  self.engine = prism_docker_engine_new (*self.facts.socket != 0 ? self.facts.socket : NULL,
+                                         *self.facts.program != 0 ? self.facts.program : NULL, deadline, cancellable);
   if (!prism_docker_engine_open (self.engine, error)
       || (container = prism_docker_engine_inspect (self.engine, self.facts.container, error)) == NULL
       || !attest (&self, id, container, error) || !check_state (&self, container, error)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prism-docker-cli.h"
 #include "prism-docker-names.h"
 #include "prism-docker-tar.h"
 
@@ -16,6 +17,9 @@ struct _PrismDockerEngine
 {
   PrismHttpClient *client;
   char *socket;
+  char *program;
+  gboolean by_program;
+  GError *start_failure; /* of one that was started by the program */
   GCancellable *cancellable;
   gint64 deadline;
   guint minor;
@@ -35,13 +39,14 @@ dup_default_socket (void)
 }
 
 PrismDockerEngine *
-prism_docker_engine_new (const char *socket, gint64 deadline, GCancellable *cancellable)
+prism_docker_engine_new (const char *socket, const char *program, gint64 deadline, GCancellable *cancellable)
 {
   PrismDockerEngine *self = g_new0 (PrismDockerEngine, 1);
 
   self->socket = socket != NULL ? g_strdup (socket) : dup_default_socket ();
   self->client = prism_http_client_new_for_socket (self->socket);
   self->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  self->program = g_strdup (program);
   self->deadline = deadline;
   return self;
 }
@@ -51,6 +56,8 @@ prism_docker_engine_free (PrismDockerEngine *self)
 {
   prism_http_client_free (self->client);
   g_clear_object (&self->cancellable);
+  g_clear_error (&self->start_failure);
+  g_free (self->program);
   g_free (self->socket);
   g_free (self);
 }
@@ -59,6 +66,12 @@ const char *
 prism_docker_engine_get_socket (PrismDockerEngine *self)
 {
   return self->socket;
+}
+
+const char *
+prism_docker_engine_get_program (PrismDockerEngine *self)
+{
+  return self->program;
 }
 
 PrismHttpClient *
@@ -184,6 +197,61 @@ ask_json (PrismDockerEngine *self, const char *what, const char *path, GError **
   return root;
 }
 
+/* --- the same by the program ------------------------------------------------------- */
+
+static GBytes *run (PrismDockerEngine *self, const char *what, GError **error, ...) G_GNUC_NULL_TERMINATED;
+
+static GBytes *
+run (PrismDockerEngine *self, const char *what, GError **error, ...)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  const char *word;
+  va_list words;
+
+  va_start (words, error);
+  while ((word = va_arg (words, const char *)) != NULL)
+    g_ptr_array_add (argv, (gpointer)word);
+  va_end (words);
+  g_ptr_array_add (argv, NULL);
+  return prism_docker_cli_run (self->program, (const char *const *)argv->pdata, what, self->deadline, self->cancellable,
+                               error);
+}
+
+/* @bytes: (transfer full) (nullable). Of an array of one, that one. */
+static JsonNode *
+take_json (const char *what, GBytes *bytes, GError **error)
+{
+  g_autoptr (GBytes) owned = bytes;
+  g_autoptr (GError) failure = NULL;
+  g_autoptr (JsonNode) root = bytes != NULL ? prism_http_json_parse (bytes, &failure) : NULL;
+  JsonArray *array = prism_http_json_array (root);
+
+  if (bytes == NULL)
+    return NULL;
+  if (array != NULL && json_array_get_length (array) == 1)
+    return json_node_ref (json_array_get_element (array, 0));
+  if (root != NULL)
+    return g_steal_pointer (&root);
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI, "docker: %s: %s", what, failure->message);
+  return NULL;
+}
+
+/* A failure to find is told from another by asking whether it is there: the program's words
+ * are for people. */
+static gboolean
+run_done (PrismDockerEngine *self, GBytes *bytes)
+{
+  if (bytes != NULL)
+    g_bytes_unref (bytes);
+  return bytes != NULL;
+}
+
+static gboolean
+is_there (PrismDockerEngine *self, const char *container)
+{
+  return run_done (self, run (self, "looking at the container", NULL, "container", "inspect", container, NULL));
+}
+
 /* --- finding out ----------------------------------------------------------------------- */
 
 static guint
@@ -197,8 +265,8 @@ parse_minor (const char *version)
              : 0;
 }
 
-gboolean
-prism_docker_engine_open (PrismDockerEngine *self, GError **error)
+static gboolean
+open_socket (PrismDockerEngine *self, GError **error)
 {
   g_auto (PrismHttpReply) reply = { 0 };
   guint minor;
@@ -225,12 +293,67 @@ prism_docker_engine_open (PrismDockerEngine *self, GError **error)
   return TRUE;
 }
 
+/* Its version, before anything else is asked of it. */
+static gboolean
+open_program (PrismDockerEngine *self, GError **error)
+{
+  g_autoptr (JsonNode) root = take_json (
+      "looking for it", run (self, "looking for it", error, "version", "--format", "{{json .}}", NULL), error);
+  guint minor;
+
+  if (root == NULL)
+    return FALSE;
+  minor = parse_minor (prism_http_json_text (prism_http_json_get (root, "Server", "ApiVersion", NULL)));
+  if (minor == 0)
+    minor = parse_minor (prism_http_json_text (prism_http_json_get (root, "Server", "APIVersion", NULL)));
+  /* Podman's own has no API version: its program is its engine. */
+  if (minor == 0 && prism_http_json_get (root, "Client", NULL) != NULL
+      && prism_http_json_get (root, "Server", NULL) == NULL)
+    minor = LEAST_MINOR;
+  if (minor < LEAST_MINOR)
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI,
+                   "docker: %s: the engine is too old, or is none: docker 19.03 (API 1.40) is the first that will do",
+                   self->program);
+      return FALSE;
+    }
+  self->minor = MIN (minor, MOST_MINOR);
+  return TRUE;
+}
+
+gboolean
+prism_docker_engine_open (PrismDockerEngine *self, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  self->by_program = FALSE;
+  if (open_socket (self, &failure))
+    return TRUE;
+  self->by_program = self->program != NULL
+                     && (g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE)
+                         || g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_DENIED));
+  if (self->by_program)
+    return open_program (self, error);
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
+gboolean
+prism_docker_engine_is_by_program (PrismDockerEngine *self)
+{
+  return self->by_program;
+}
+
 JsonNode *
 prism_docker_engine_inspect_image (PrismDockerEngine *self, const char *image, GError **error)
 {
   g_autofree char *path = g_strdup_printf ("/images/%s/json", image);
   g_autoptr (GError) failure = NULL;
-  JsonNode *root = ask_json (self, "looking at the image", path, &failure);
+  JsonNode *root =
+      self->by_program
+          ? take_json ("looking at the image",
+                       run (self, "looking at the image", &failure, "image", "inspect", image, NULL), &failure)
+          : ask_json (self, "looking at the image", path, &failure);
 
   if (root == NULL && g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
     g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
@@ -245,6 +368,10 @@ JsonNode *
 prism_docker_engine_inspect_network (PrismDockerEngine *self, const char *name, GError **error)
 {
   g_autofree char *path = g_strdup_printf ("/networks/%s", name);
+
+  if (self->by_program)
+    return take_json ("looking at the network",
+                      run (self, "looking at the network", error, "network", "inspect", name, NULL), error);
   return ask_json (self, "looking at the network", path, error);
 }
 
@@ -252,24 +379,85 @@ JsonNode *
 prism_docker_engine_inspect (PrismDockerEngine *self, const char *container, GError **error)
 {
   g_autofree char *path = g_strdup_printf ("/containers/%s/json", container);
+
+  if (self->by_program)
+    return take_json ("looking at the container",
+                      run (self, "looking at the container", error, "container", "inspect", container, NULL), error);
   return ask_json (self, "looking at the container", path, error);
 }
 
 JsonNode *
 prism_docker_engine_info (PrismDockerEngine *self, GError **error)
 {
+  if (self->by_program)
+    return take_json ("asking for its set-up",
+                      run (self, "asking for its set-up", error, "info", "--format", "{{json .}}", NULL), error);
   return ask_json (self, "asking for its set-up", "/info", error);
 }
 
 JsonNode *
 prism_docker_engine_version (PrismDockerEngine *self, GError **error)
 {
+  if (self->by_program)
+    {
+      g_autoptr (JsonNode) root =
+          take_json ("asking for its version",
+                     run (self, "asking for its version", error, "version", "--format", "{{json .}}", NULL), error);
+      JsonNode *server = prism_http_json_get (root, "Server", NULL);
+      return server != NULL ? json_node_ref (server) : g_steal_pointer (&root);
+    }
   return ask_json (self, "asking for its version", "/version", error);
+}
+
+/* In the API's form: what `inspect` says of one has the same under other names. */
+static void
+add_inspected (JsonBuilder *list, JsonNode *container)
+{
+  JsonNode *labels = prism_http_json_get (container, "Config", "Labels", NULL);
+  const char *id = prism_http_json_text (prism_http_json_get (container, "Id", NULL));
+  const char *state = prism_http_json_text (prism_http_json_get (container, "State", "Status", NULL));
+
+  if (id == NULL || state == NULL || prism_http_json_object (labels) == NULL)
+    return;
+  json_builder_begin_object (list);
+  json_builder_set_member_name (list, "Id");
+  json_builder_add_string_value (list, id);
+  json_builder_set_member_name (list, "State");
+  json_builder_add_string_value (list, state);
+  json_builder_set_member_name (list, "Labels");
+  json_builder_add_value (list, json_node_copy (labels));
+  json_builder_end_object (list);
+}
+
+static JsonNode *
+list_by_program (PrismDockerEngine *self, GError **error)
+{
+  g_autoptr (GBytes) bytes = run (self, "listing the sandboxes", error, "ps", "--all", "--quiet", "--no-trunc",
+                                  "--filter", "label=" PRISM_DOCKER_LABEL "=1", NULL);
+  g_autofree char *text = bytes != NULL ? g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)) : NULL;
+  g_auto (GStrv) ids = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
+  g_autoptr (JsonBuilder) list = json_builder_new ();
+
+  if (bytes == NULL)
+    return NULL;
+  json_builder_begin_array (list);
+  for (guint i = 0; ids[i] != NULL; i++)
+    {
+      /* One may have ended meanwhile. */
+      g_autoptr (JsonNode) container =
+          prism_docker_is_container_id (ids[i]) ? prism_docker_engine_inspect (self, ids[i], NULL) : NULL;
+      if (container != NULL)
+        add_inspected (list, container);
+    }
+  json_builder_end_array (list);
+  return json_builder_get_root (list);
 }
 
 JsonNode *
 prism_docker_engine_list (PrismDockerEngine *self, GError **error)
 {
+  if (self->by_program)
+    return list_by_program (self, error);
   /* {"label":["prism.sandbox=1"]} */
   return ask_json (self, "listing the sandboxes",
                    "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22prism.sandbox%3D1%22%5D%7D", error);
@@ -287,7 +475,16 @@ prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GErr
   g_auto (GStrv) lines = NULL;
   g_autofree char *text = NULL;
 
-  if (!ask (self, "asking what became of it", "GET", path, NULL, &reply, error))
+  if (self->by_program)
+    {
+      g_autofree char *until = g_strdup_printf ("%" G_GINT64_FORMAT, g_get_real_time () / G_USEC_PER_SEC + 1);
+      g_autofree char *filter = g_strconcat ("container=", container, NULL);
+      reply.body = run (self, "asking what became of it", error, "events", "--since", "0", "--until", until, "--filter",
+                        filter, "--format", "{{json .}}", NULL);
+      if (reply.body == NULL)
+        return NULL;
+    }
+  else if (!ask (self, "asking what became of it", "GET", path, NULL, &reply, error))
     return NULL;
   text = g_strndup (g_bytes_get_data (reply.body, NULL), g_bytes_get_size (reply.body));
   lines = g_strsplit (text, "\n", 1024);
@@ -302,6 +499,22 @@ prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GErr
 }
 
 /* --- doing ------------------------------------------------------------------------------ */
+
+/* The program's answer is the id, in a line. */
+static char *
+create_by_program (PrismDockerEngine *self, const char *const *argv, GError **error)
+{
+  g_autoptr (GBytes) bytes =
+      prism_docker_cli_run (self->program, argv, "making the container", self->deadline, self->cancellable, error);
+  g_autofree char *text =
+      bytes != NULL ? g_strstrip (g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes))) : NULL;
+
+  if (text == NULL || prism_docker_is_container_id (text))
+    return g_steal_pointer (&text);
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI,
+               "docker: making the container: %s names no container in its answer", self->program);
+  return NULL;
+}
 
 static char *
 create (PrismDockerEngine *self, const char *name, const char *body, GError **error)
@@ -330,7 +543,14 @@ create (PrismDockerEngine *self, const char *name, const char *body, GError **er
 char *
 prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error)
 {
-  g_autofree char *body = prism_docker_plan_to_json (plan, self->minor);
+  g_autofree char *body = NULL;
+
+  if (self->by_program)
+    {
+      g_auto (GStrv) argv = prism_docker_plan_to_argv (plan);
+      return create_by_program (self, (const char *const *)argv, error);
+    }
+  body = prism_docker_plan_to_json (plan, self->minor);
   return create (self, plan->name, body, error);
 }
 
@@ -338,8 +558,19 @@ gboolean
 prism_docker_engine_create_to_look (
     PrismDockerEngine *self, const char *name, const char *image, const char *const *labels, GError **error)
 {
-  g_autofree char *body = prism_docker_look_to_json (image, labels);
-  g_autofree char *id = create (self, name, body, error);
+  g_autofree char *body = NULL;
+  g_autofree char *id = NULL;
+
+  if (self->by_program)
+    {
+      g_auto (GStrv) argv = prism_docker_look_to_argv (name, image, labels);
+      id = create_by_program (self, (const char *const *)argv, error);
+    }
+  else
+    {
+      body = prism_docker_look_to_json (image, labels);
+      id = create (self, name, body, error);
+    }
   return id != NULL;
 }
 
@@ -348,6 +579,12 @@ prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container)
 {
   g_autofree char *path = g_strdup_printf ("/v1.%u/containers/%s/start", self->minor, container);
   const PrismHttpRequest request = { "POST", path, NULL, NULL, 0 };
+
+  if (self->by_program)
+    {
+      run_done (self, run (self, "starting the container", &self->start_failure, "start", container, NULL));
+      return NULL;
+    }
   return prism_http_client_begin (self->client, &request);
 }
 
@@ -356,7 +593,7 @@ prism_docker_engine_begin_wait (PrismDockerEngine *self, const char *container)
 {
   g_autofree char *path = g_strdup_printf ("/v1.%u/containers/%s/wait", self->minor, container);
   const PrismHttpRequest request = { "POST", path, NULL, NULL, 0 };
-  return prism_http_client_begin (self->client, &request);
+  return self->by_program ? NULL : prism_http_client_begin (self->client, &request);
 }
 
 gboolean
@@ -376,6 +613,12 @@ prism_docker_engine_end_start (PrismDockerEngine *self, PrismHttpCall *call, con
   g_auto (PrismHttpReply) reply = { 0 };
   GError *failure = NULL;
 
+  if (call == NULL)
+    {
+      if (self->start_failure != NULL)
+        g_propagate_error (error, g_steal_pointer (&self->start_failure));
+      return error == NULL || *error == NULL;
+    }
   if (!prism_http_call_end (call, self->deadline, &reply, self->cancellable, &failure))
     {
       take_failure (self, "starting the container", failure, error);
@@ -393,6 +636,8 @@ act (PrismDockerEngine *self, const char *what, const char *container, const cha
   g_autofree char *path = g_strdup_printf ("/containers/%s/%s", container, action);
   g_auto (PrismHttpReply) reply = { 0 };
 
+  if (self->by_program)
+    return run_done (self, run (self, what, error, action, container, NULL));
   if (!ask (self, what, "POST", path, NULL, &reply, error))
     return FALSE;
   if (is_success (&reply))
@@ -429,6 +674,27 @@ prism_docker_engine_remove (PrismDockerEngine *self, const char *container, GErr
   g_autofree char *path = g_strdup_printf ("/containers/%s?force=1&v=1", container);
   g_auto (PrismHttpReply) reply = { 0 };
 
+  if (self->by_program)
+    {
+      g_autoptr (GError) failure = NULL;
+      gboolean gone = run_done (
+          self, run (self, "removing the container", &failure, "rm", "--force", "--volumes", container, NULL));
+      /* Two may remove it at once. */
+      while (is_there (self, container) && g_get_monotonic_time () < self->deadline)
+        {
+          gone = FALSE;
+          g_usleep (G_USEC_PER_SEC / 20);
+        }
+      if (gone || !is_there (self, container))
+        return TRUE;
+      if (failure != NULL)
+        g_propagate_error (error, g_steal_pointer (&failure));
+      else
+        g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
+                             "docker: removing the container: it is still there");
+      return FALSE;
+    }
+
   if (!ask (self, "removing the container", "DELETE", path, NULL, &reply, error))
     return FALSE;
   if (is_success (&reply) || reply.status == 404)
@@ -444,6 +710,13 @@ prism_docker_engine_read_file (PrismDockerEngine *self, const char *container, c
 {
   g_autofree char *request = g_strdup_printf ("/containers/%s/archive?path=%s", container, path);
   g_auto (PrismHttpReply) reply = { 0 };
+
+  if (self->by_program)
+    {
+      g_autofree char *from = g_strconcat (container, ":", path, NULL);
+      reply.body = run (self, "reading a file of the image's", NULL, "cp", from, "-", NULL);
+      return reply.body != NULL ? prism_docker_tar_take (reply.body) : NULL;
+    }
 
   if (!ask (self, "reading a file of the image's", "GET", request, NULL, &reply, error))
     return NULL;

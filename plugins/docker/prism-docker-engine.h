@@ -12,15 +12,22 @@ G_BEGIN_DECLS
 
 typedef struct _PrismDockerEngine PrismDockerEngine;
 
-/* @socket: (nullable): the default one. Nothing is connected to yet. */
-PrismDockerEngine *prism_docker_engine_new (const char *socket, gint64 deadline, GCancellable *cancellable);
+/* @socket: (nullable): the default one; @program: (nullable): what is run where that cannot
+ * be reached. Nothing is connected to yet. */
+PrismDockerEngine *prism_docker_engine_new (const char *socket,
+                                            const char *program,
+                                            gint64 deadline,
+                                            GCancellable *cancellable);
 void prism_docker_engine_free (PrismDockerEngine *self);
 const char *prism_docker_engine_get_socket (PrismDockerEngine *self);
+const char *prism_docker_engine_get_program (PrismDockerEngine *self);
 PrismHttpClient *prism_docker_engine_get_client (PrismDockerEngine *self);
 void prism_docker_engine_set_deadline (PrismDockerEngine *self, gint64 deadline);
 
 /* Finds out what it speaks; the first call to be made. */
 gboolean prism_docker_engine_open (PrismDockerEngine *self, GError **error);
+/* By the program: nothing is known of what is under way. */
+gboolean prism_docker_engine_is_by_program (PrismDockerEngine *self);
 guint prism_docker_engine_get_minor (PrismDockerEngine *self);
 
 JsonNode *prism_docker_engine_inspect_image (PrismDockerEngine *self, const char *image, GError **error);
@@ -38,9 +45,10 @@ char *prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan
 /* One that is never started, only to look into the image. */
 gboolean prism_docker_engine_create_to_look (
     PrismDockerEngine *self, const char *name, const char *image, const char *const *labels, GError **error);
+/* NULL where it was started already, or failed: end_start() tells. */
 PrismHttpCall *prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container);
 gboolean prism_docker_engine_end_start (PrismDockerEngine *self, PrismHttpCall *call, const char *container, GError **error);
-/* Over when it has ended. */
+/* Over when it has ended; NULL where that cannot be waited for. */
 PrismHttpCall *prism_docker_engine_begin_wait (PrismDockerEngine *self, const char *container);
 /* Until one of the calls is over or @fd can be read. */
 gboolean prism_docker_engine_wait (PrismDockerEngine *self, int fd, GError **error);

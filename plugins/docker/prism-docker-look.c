@@ -10,6 +10,8 @@
 #include "prism-docker-names.h"
 #include "prism-docker-plan.h"
 
+#define MOST_SOCKET 107 /* a unix address's */
+
 static void
 path_free (gpointer data)
 {
@@ -264,6 +266,26 @@ take_attestation (PrismDockerAsked *asked, GString *offenders)
     prism_docker_offend (offenders, "attestation: %s", error->message);
 }
 
+/* Named to be run, it must be able to. */
+static void
+check_program (const char *program, GString *offenders)
+{
+  if (program == NULL)
+    return;
+  if (!g_path_is_absolute (program))
+    prism_docker_offend (offenders, "docker = “%.256s”: it must be the program's absolute path", program);
+  else if (access (program, X_OK) < 0)
+    prism_docker_offend (offenders, "docker = “%.256s”: %s", program, g_strerror (errno));
+}
+
+static void
+check_socket (const char *path, GString *offenders)
+{
+  if (path != NULL && (!g_path_is_absolute (path) || strlen (path) > MOST_SOCKET))
+    prism_docker_offend (offenders, "socket = “%.256s”: it must be an absolute path of at most %d bytes", path,
+                         MOST_SOCKET);
+}
+
 void
 prism_docker_look (PrismDockerAsked *asked, GString *offenders)
 {
@@ -271,6 +293,8 @@ prism_docker_look (PrismDockerAsked *asked, GString *offenders)
   asked->views = g_ptr_array_new_with_free_func (view_free);
   asked->hide = g_ptr_array_new_with_free_func (path_free);
   asked->protect = g_ptr_array_new_with_free_func (path_free);
+  check_program (asked->options->docker, offenders);
+  check_socket (asked->options->socket, offenders);
   take_workspace (asked, offenders);
   if (asked->options->source != NULL)
     add_view (asked, "source", asked->options->source, "/source", FALSE, TRUE, offenders);

@@ -64,6 +64,8 @@ char **prism_docker_plan_to_argv (const PrismDockerPlan *self);
 /* "sha256:…" of the image. */
 char *prism_docker_plan_dup_digest (const PrismDockerPlan *self);
 
+char **prism_docker_look_to_argv (const char *name, const char *image, const char *const *labels);
+
 /* SHA-256 of the compact JSON of the arguments: what pid 1 is. */
 char *prism_docker_fingerprint (const char *const *argv);
 

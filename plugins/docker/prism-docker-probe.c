@@ -19,7 +19,8 @@ add (PrismHealthReport *report,
 PrismHealthReport *
 prism_docker_probe (const PrismDockerOptions *options, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (PrismDockerEngine) engine = prism_docker_engine_new (options->socket, deadline, cancellable);
+  g_autoptr (PrismDockerEngine) engine =
+      prism_docker_engine_new (options->socket, options->docker, deadline, cancellable);
   g_autoptr (PrismHealthReport) report = prism_health_report_new ("docker");
   g_autoptr (GError) failure = NULL;
 

@@ -33,7 +33,8 @@ own_id (JsonNode *container)
 static PrismDockerEngine *
 open_engine (const PrismDockerOptions *options, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (PrismDockerEngine) engine = prism_docker_engine_new (options->socket, deadline, cancellable);
+  g_autoptr (PrismDockerEngine) engine =
+      prism_docker_engine_new (options->socket, options->docker, deadline, cancellable);
 
   return prism_docker_engine_open (engine, error) ? g_steal_pointer (&engine) : NULL;
 }

@@ -294,6 +294,24 @@ prism_docker_plan_to_argv (const PrismDockerPlan *self)
   return (char **)g_ptr_array_steal (argv, NULL);
 }
 
+char **
+prism_docker_look_to_argv (const char *name, const char *image, const char *const *labels)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+
+  add (argv, "create");
+  add (argv, "--pull=never");
+  add (argv, "--name=%s", name);
+  add (argv, "--network=none");
+  add (argv, "--log-driver=none");
+  for (; *labels != NULL; labels++)
+    add (argv, "--label=%s", *labels);
+  add (argv, "--entrypoint=/nothing");
+  add (argv, "%s", image);
+  g_ptr_array_add (argv, NULL);
+  return (char **)g_ptr_array_steal (argv, NULL);
+}
+
 char *
 prism_docker_fingerprint (const char *const *argv)
 {

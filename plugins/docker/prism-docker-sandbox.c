@@ -19,7 +19,7 @@ G_DEFINE_FINAL_TYPE (PrismDockerSandbox, prism_docker_sandbox, PRISM_TYPE_AGENT_
 gboolean
 prism_docker_remove (const char *socket, const char *program, const char *container, gint64 deadline, GError **error)
 {
-  g_autoptr (PrismDockerEngine) engine = prism_docker_engine_new (socket, deadline, NULL);
+  g_autoptr (PrismDockerEngine) engine = prism_docker_engine_new (socket, program, deadline, NULL);
 
   return prism_docker_engine_open (engine, error) && prism_docker_engine_remove (engine, container, error);
 }
@@ -65,7 +65,7 @@ terminate_in_thread (gpointer data, PrismOperation *operation)
 {
   PrismDockerSandbox *self = PRISM_DOCKER_SANDBOX (data);
   g_autoptr (PrismDockerEngine) engine =
-      prism_docker_engine_new (self->socket, prism_operation_get_deadline (operation), NULL);
+      prism_docker_engine_new (self->socket, self->program, prism_operation_get_deadline (operation), NULL);
   g_autoptr (GError) error = NULL;
   gboolean done = prism_docker_engine_open (engine, &error);
 
@@ -96,8 +96,9 @@ prism_docker_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *
 static void
 hold (PrismDockerSandbox *self, PrismOperation *operation, gboolean pause)
 {
-  g_autoptr (PrismDockerEngine) engine = prism_docker_engine_new (
-      self->socket, prism_operation_get_deadline (operation), prism_operation_get_cancellable (operation));
+  g_autoptr (PrismDockerEngine) engine =
+      prism_docker_engine_new (self->socket, self->program, prism_operation_get_deadline (operation),
+                               prism_operation_get_cancellable (operation));
   g_autoptr (GError) error = NULL;
 
   if (prism_docker_engine_open (engine, &error) && prism_docker_engine_pause (engine, self->container, pause, &error))

@@ -280,8 +280,10 @@ make_container (Start *self, GError **error)
   g_autofree char *folder = prism_docker_room_dup_folder (self->id, error);
 
   /* Before there is anything that could be left. */
-  if (!prism_docker_watch_keep (self->plan->name, folder, prism_docker_engine_get_socket (self->engine),
-                                self->asked.options->docker, error))
+  if (!prism_docker_watch_keep (
+          self->plan->name, folder,
+          prism_docker_engine_is_by_program (self->engine) ? NULL : prism_docker_engine_get_socket (self->engine),
+          self->asked.options->docker, error))
     return FALSE;
   self->kept = TRUE;
   if (!prism_docker_room_make (&self->room, self->id, self->asked.uid, self->asked.gid, error)
@@ -356,6 +358,8 @@ static gboolean
 wait_for_agent (Start *self, GError **error)
 {
   self->starting = prism_docker_engine_begin_start (self->engine, self->container);
+  if (self->starting == NULL && !prism_docker_engine_end_start (self->engine, NULL, self->container, error))
+    return FALSE;
   for (;;)
     {
       take_connection (self);
@@ -569,7 +573,7 @@ prism_docker_sandbox_start (PrismSandboxSpec *spec,
   self.asked.id = self.id;
   self.asked.agent = prism_agent_get_path ();
   self.asked.host = self.host = prism_docker_owner_dup_self ();
-  self.engine = prism_docker_engine_new (options->socket, self.deadline, cancellable);
+  self.engine = prism_docker_engine_new (options->socket, options->docker, self.deadline, cancellable);
   if (!prepare (&self, error) || !find_proxy (spec, &proxy, error) || !make_container (&self, error)
       || !wait_for_agent (&self, error) || !make_sandbox (&self, error))
     return NULL;

@@ -86,7 +86,9 @@ prism_docker_users_find (PrismDockerUsers *self,
   if (self->passwd == NULL || self->group == NULL)
     {
       prism_docker_users_clear (self);
-      if (!prism_docker_watch_keep (name, "", prism_docker_engine_get_socket (engine), NULL, NULL))
+      if (!prism_docker_watch_keep (
+              name, "", prism_docker_engine_is_by_program (engine) ? NULL : prism_docker_engine_get_socket (engine),
+              prism_docker_engine_get_program (engine), NULL))
         return;
       if (look (self, engine, plan, name))
         {
