@@ -194,5 +194,6 @@ prism_docker_sandbox_connect (const char *reference, gint64 deadline, GCancellab
   /* Dropped, it goes on without this host. */
   if (sandbox == NULL || !prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (sandbox), cancellable, error))
     return NULL;
+  prism_docker_sandbox_watch (sandbox);
   return PRISM_SANDBOX (g_steal_pointer (&sandbox));
 }

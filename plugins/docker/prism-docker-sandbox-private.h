@@ -21,8 +21,12 @@ struct _PrismDockerSandbox
   GCond ended; /* over was set */
   gint64 memory_kills;
   gboolean over;
+  gint64 pause_began, pause_ended; /* the last one that was asked for here, us since the epoch */
   char *fate; /* why it ended by itself */
 };
+
+/* From now on others are watched. */
+void prism_docker_sandbox_watch (PrismDockerSandbox *self);
 
 /* Removes it, and all that was made for it; a container that is not there is success. */
 gboolean prism_docker_remove (const char *socket, const char *program, const char *container, gint64 deadline, GError **error);

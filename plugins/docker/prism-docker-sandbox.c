@@ -5,6 +5,7 @@
 #include "prism-docker-sandbox-private.h"
 
 #include "prism-docker-engine.h"
+#include "prism-docker-events.h"
 #include "prism-docker-fate.h"
 #include "prism-docker-peer.h"
 #include "prism-docker-watch.h"
@@ -69,6 +70,8 @@ terminate_in_thread (gpointer data, PrismOperation *operation)
   g_autoptr (GError) error = NULL;
   gboolean done = prism_docker_engine_open (engine, &error);
 
+  if (self->socket != NULL)
+    prism_docker_events_forget (self->socket, self->container);
   find_fate (self, engine);
   tell_ended (self);
   done = done && prism_docker_engine_remove (engine, self->container, &error);
@@ -94,14 +97,31 @@ prism_docker_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *
 /* --- holding it still ----------------------------------------------------------------- */
 
 static void
+note_pause (PrismDockerSandbox *self, gboolean begins)
+{
+  g_mutex_lock (&self->lock);
+  if (begins)
+    self->pause_began = g_get_real_time ();
+  self->pause_ended = begins ? G_MAXINT64 : g_get_real_time ();
+  g_mutex_unlock (&self->lock);
+}
+
+static void
 hold (PrismDockerSandbox *self, PrismOperation *operation, gboolean pause)
 {
   g_autoptr (PrismDockerEngine) engine =
       prism_docker_engine_new (self->socket, self->program, prism_operation_get_deadline (operation),
                                prism_operation_get_cancellable (operation));
   g_autoptr (GError) error = NULL;
+  gboolean done;
 
-  if (prism_docker_engine_open (engine, &error) && prism_docker_engine_pause (engine, self->container, pause, &error))
+  if (pause)
+    note_pause (self, TRUE);
+  done =
+      prism_docker_engine_open (engine, &error) && prism_docker_engine_pause (engine, self->container, pause, &error);
+  if (pause)
+    note_pause (self, FALSE);
+  if (done)
     prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
   else
     prism_operation_fail (operation, error);
@@ -129,6 +149,29 @@ static void
 prism_docker_sandbox_resume (PrismAgentSandbox *base, PrismControlOperation *operation)
 {
   prism_operation_run_in_thread (PRISM_OPERATION (operation), go_on);
+}
+
+/* An engine tells of our own pauses too, by the same clock. */
+static void
+paused (GObject *object, gint64 when)
+{
+  PrismDockerSandbox *self = PRISM_DOCKER_SANDBOX (object);
+  g_autoptr (GError) error = g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
+                                                  "its container was paused by somebody else, through the engine");
+  gboolean ours;
+
+  g_mutex_lock (&self->lock);
+  ours = when >= self->pause_began && when <= self->pause_ended;
+  g_mutex_unlock (&self->lock);
+  if (!ours)
+    prism_agent_sandbox_lost (PRISM_AGENT_SANDBOX (self), error);
+}
+
+void
+prism_docker_sandbox_watch (PrismDockerSandbox *self)
+{
+  if (self->socket != NULL)
+    prism_docker_events_watch (self->socket, self->container, G_OBJECT (self), paused);
 }
 
 /* --- why ---------------------------------------------------------------------------------- */

@@ -414,7 +414,9 @@ make_sandbox (Start *self, GError **error)
   self->sandbox = g_object_new (PRISM_TYPE_DOCKER_SANDBOX, "spec", self->asked.spec, "connection", connection,
                                 "environment", environment, "backend-name", "docker", "id", self->id, "workspace",
                                 prism_sandbox_spec_get_sandbox_path (self->asked.spec), "reference", reference, NULL);
-  self->sandbox->socket = g_strdup (prism_docker_engine_get_socket (self->engine));
+  self->sandbox->socket = prism_docker_engine_is_by_program (self->engine)
+                              ? NULL
+                              : g_strdup (prism_docker_engine_get_socket (self->engine));
   self->sandbox->program = g_strdup (self->asked.options->docker);
   self->sandbox->name = g_strdup (self->plan->name);
   self->sandbox->memory_group = prism_docker_peer_dup_memory_group (self->pid);
@@ -503,7 +505,7 @@ detach (Start *self, GError **error)
     .spec = self->asked.spec,
     .capabilities = self->capabilities,
     .environment = environment,
-    .socket = self->sandbox->socket,
+    .socket = self->sandbox->socket != NULL ? self->sandbox->socket : (char *)"",
     .program = self->sandbox->program != NULL ? self->sandbox->program : (char *)"",
     .container = self->container,
     .image = (char *)(image != NULL ? image : ""),
@@ -580,7 +582,10 @@ prism_docker_sandbox_start (PrismSandboxSpec *spec,
   /* The way out asks what the sandbox claims, so that is judged first. */
   if (judge (&self, error) && prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self.sandbox), cancellable, error)
       && import (&self, error) && end_start (&self, error) && let_go (&self, error))
-    return PRISM_SANDBOX (g_steal_pointer (&self.sandbox));
+    {
+      prism_docker_sandbox_watch (self.sandbox);
+      return PRISM_SANDBOX (g_steal_pointer (&self.sandbox));
+    }
   g_clear_pointer (&self.starting, prism_http_call_abandon);
   prism_sandbox_close (PRISM_SANDBOX (self.sandbox), NULL, NULL);
   return NULL;
