@@ -4,6 +4,8 @@
  * refused; nothing is let through that nobody asked for. */
 #include "prism-cli-egress.h"
 
+#include "prism-cli-approve.h"
+
 #include "prism-cli-property.h"
 
 #include <string.h>
@@ -128,7 +130,10 @@ apply_file (const PrismCliOptions *self, PrismSandboxSpec *spec, GError **error)
   if (self->policy == NULL)
     return TRUE;
   file = prism_policy_file_new_for_path (self->policy, error);
-  return file != NULL && prism_policy_file_apply (file, spec, error);
+  if (file == NULL)
+    return FALSE;
+  prism_cli_approve_keep (spec, file);
+  return prism_policy_file_apply (file, spec, error);
 }
 
 /* Only where there is a proxy: counted always, for the summary. */

@@ -4,6 +4,7 @@
  * but that for signals. */
 #include "prism-cli-execute.h"
 
+#include "prism-cli-approve.h"
 #include "prism-cli-export.h"
 #include "prism-cli-progress.h"
 #include "prism-cli-result.h"
@@ -106,6 +107,9 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
   if ((command = prism_cli_options_command (options, &run->error)) == NULL
       || (backend = prism_cli_options_backend (options, &run->error)) == NULL
       || (spec = prism_cli_options_spec (options, &run->error)) == NULL)
+    return;
+
+  if (!prism_cli_approve_command (options, spec, options->shell, cancellable, &run->error))
     return;
 
   run->backend = g_strdup (prism_backend_get_name (backend));

@@ -3,6 +3,8 @@
  * What cannot be given is refused with the reason; nothing is taken and dropped. */
 #include "prism-cli-options.h"
 
+#include "prism-cli-approve.h"
+
 #include "prism-cli-egress.h"
 #include "prism-cli-names.h"
 #include "prism-cli-property.h"
@@ -86,15 +88,13 @@ prism_cli_options_clear (PrismCliOptions *self)
     g_clear_pointer (lists[i], g_strfreev);
 }
 
-/* Approval is of a later version: a control that is not there must not look as if it
- * were. */
 static gboolean
-refuse_absent (const PrismCliOptions *self, GError **error)
+check_words (const PrismCliOptions *self, GError **error)
 {
-  if (self->approve != NULL)
-    return prism_cli_bad_value (error,
-                                _ ("--approve is not supported by this version, which asks for no approval; leave the "
-                                   "option out"));
+  PrismCliApprove mode;
+
+  if (!prism_cli_approve_parse (self->approve, &mode, error))
+    return FALSE;
   if (self->network != NULL && !g_str_equal (self->network, "none") && !g_str_equal (self->network, "egress"))
     return prism_cli_bad_value (error, _ ("--network %s: it is none or egress"), self->network);
 
@@ -130,7 +130,7 @@ check_combinations (PrismCliOptions *self, GError **error)
       return FALSE;
     }
 
-  return refuse_absent (self, error);
+  return check_words (self, error);
 }
 
 /* After a bad option GOption takes back what it had read; who asked for JSON is

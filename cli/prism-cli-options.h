@@ -40,6 +40,7 @@ typedef struct
   gint64 timeout_ms;
   PrismWorkspaceMode mode;
   char **argv; /* the command */
+  gboolean shell; /* it is an interactive shell */
 } PrismCliOptions;
 
 GOptionEntry *prism_cli_options_entries (void);

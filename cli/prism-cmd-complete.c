@@ -205,7 +205,10 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
   else if (command->run == prism_cmd_policy)
     {
       if (n == 2)
-        offer (last, "fingerprint", "");
+        {
+          offer (last, "check", "");
+          offer (last, "fingerprint", "");
+        }
       else
         g_print (":files\n");
     }

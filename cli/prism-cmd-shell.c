@@ -18,6 +18,7 @@ prism_cmd_shell (int argc, char **argv)
       g_set_error (&error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, _ ("shell: it takes no command; prism run does"));
       return prism_cli_fail (&options, error);
     }
+  options.shell = TRUE;
   g_strfreev (options.argv);
   options.argv = g_strdupv ((char *[]){ (char *)"/bin/sh", (char *)"-c", (char *)SHELL, NULL });
 

@@ -23,10 +23,19 @@ typedef struct
   GPtrArray *credentials;                    /* PrismPolicySource */
   GPtrArray *read_only, *read_write;         /* absolute paths, NULL-terminated once read */
   GPtrArray *hide, *protect, *action_members; /* the same */
+
+  GPtrArray *roots; /* the same */
+  GPtrArray *rules; /* PrismCommandRule */
+  gboolean only_reads, deny_metacharacters;
+  guint cache; /* PrismApprovalCache */
+  gint64 timeout_ms;
 } PrismPolicyContents;
 
 void prism_policy_contents_init (PrismPolicyContents *self);
 void prism_policy_contents_clear (PrismPolicyContents *self);
+
+/* The whole of it as a policy file that says the same, with what it leaves unsaid. */
+char *prism_policy_contents_print (const PrismPolicyContents *self);
 
 /* Pure: looks at nothing but the text. @name is how messages call it. */
 gboolean prism_policy_contents_read (

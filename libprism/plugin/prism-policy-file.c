@@ -14,10 +14,14 @@
 #define MAX_FILE   (1024 * 1024)
 #define MAX_SECRET 16384
 
+#define PRISM_POLICY_APPROVAL_TIMEOUT_MS 30000
+
 struct _PrismPolicyFile
 {
   GObject parent_instance;
   PrismPolicyContents contents;
+  PrismApprovalPolicy *policy; /* (nullable) */
+  int handed_out;              /* atomic: somebody has it, and can ask */
 };
 
 /**
@@ -43,10 +47,11 @@ prism_policy_source_free (PrismPolicySource *self)
 void
 prism_policy_contents_init (PrismPolicyContents *self)
 {
-  GPtrArray **const lists[] = { &self->read_only, &self->read_write, &self->hide, &self->protect,
-                                &self->action_members };
+  GPtrArray **const lists[] = { &self->read_only, &self->read_write,     &self->hide,
+                                &self->protect,   &self->action_members, &self->roots };
 
-  *self = (PrismPolicyContents){ NULL };
+  *self = (PrismPolicyContents){ .deny_metacharacters = TRUE, .timeout_ms = PRISM_POLICY_APPROVAL_TIMEOUT_MS };
+  self->rules = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_command_rule_unref);
   self->credentials = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_policy_source_free);
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     *lists[i] = g_ptr_array_new_with_free_func (g_free);
@@ -55,8 +60,8 @@ prism_policy_contents_init (PrismPolicyContents *self)
 void
 prism_policy_contents_clear (PrismPolicyContents *self)
 {
-  GPtrArray *const lists[] = { self->credentials, self->read_only, self->read_write,
-                               self->hide,        self->protect,   self->action_members };
+  GPtrArray *const lists[] = { self->credentials, self->read_only,      self->read_write, self->hide,
+                               self->protect,     self->action_members, self->roots,      self->rules };
 
   g_clear_object (&self->egress);
   g_clear_object (&self->limits);
@@ -68,6 +73,7 @@ static void
 prism_policy_file_finalize (GObject *object)
 {
   prism_policy_contents_clear (&PRISM_POLICY_FILE (object)->contents);
+  g_clear_object (&PRISM_POLICY_FILE (object)->policy);
   G_OBJECT_CLASS (prism_policy_file_parent_class)->finalize (object);
 }
 
@@ -125,17 +131,32 @@ read_file (const char *path, gsize most, gsize *length, GError **error)
   return NULL;
 }
 
+static PrismApprovalPolicy *
+make_policy (const PrismPolicyContents *contents)
+{
+  PrismApprovalPolicy *policy =
+      g_object_new (PRISM_TYPE_APPROVAL_POLICY, "roots", contents->roots->pdata, "read-only", contents->only_reads,
+                    "deny-metacharacters", contents->deny_metacharacters, "approval-cache", contents->cache,
+                    "approval-timeout-ms", contents->timeout_ms, NULL);
+
+  for (guint i = 0; i < contents->rules->len; i++)
+    prism_approval_policy_add_rule (policy, contents->rules->pdata[i]);
+  return policy;
+}
+
 static PrismPolicyFile *
 new_from (const char *text, gsize length, const char *name, const char *folder, GError **error)
 {
   g_autoptr (PrismPolicyFile) self = g_object_new (PRISM_TYPE_POLICY_FILE, NULL);
-  GPtrArray *const lists[] = { self->contents.read_only, self->contents.read_write, self->contents.hide,
-                               self->contents.protect, self->contents.action_members };
+  GPtrArray *const lists[] = { self->contents.read_only, self->contents.read_write,     self->contents.hide,
+                               self->contents.protect,   self->contents.action_members, self->contents.roots };
 
   if (!prism_policy_contents_read (&self->contents, text, length, name, folder, error))
     return NULL;
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     g_ptr_array_add (lists[i], NULL);
+  if (self->contents.action_members->pdata[0] != NULL)
+    self->policy = make_policy (&self->contents);
   return g_steal_pointer (&self);
 }
 
@@ -311,8 +332,8 @@ prism_policy_file_get_protect (PrismPolicyFile *self)
  * prism_policy_file_get_action_members:
  * @self: a policy file
  *
- * Which of the members `roots`, `readOnly`, `commandRules` and `approval` it has, in
- * its order. They say what commands and tools may do.
+ * Which of the members `roots`, `readOnly`, `denyMetacharacters`, `commandRules` and
+ * `approval` it has, in its order. They say what commands and tools may do.
  *
  * Returns: (transfer none) (array zero-terminated=1): their names
  *
@@ -323,6 +344,47 @@ prism_policy_file_get_action_members (PrismPolicyFile *self)
 {
   g_return_val_if_fail (PRISM_IS_POLICY_FILE (self), NULL);
   return strings_of (self->contents.action_members);
+}
+
+/**
+ * prism_policy_file_get_policy:
+ * @self: a policy file
+ *
+ * Gets the policy of actions that the file says: what its `roots`, `readOnly`,
+ * `denyMetacharacters`, `commandRules` and `approval` come to. Whoever has it asks it;
+ * [method@PolicyFile.apply] refuses a file with these members as long as nobody has.
+ *
+ * Returns: (transfer none) (nullable): a policy; %NULL if the file has none of these
+ *   members
+ *
+ * Since: 1.0
+ */
+PrismApprovalPolicy *
+prism_policy_file_get_policy (PrismPolicyFile *self)
+{
+  g_return_val_if_fail (PRISM_IS_POLICY_FILE (self), NULL);
+
+  g_atomic_int_set (&self->handed_out, TRUE);
+  return self->policy;
+}
+
+/**
+ * prism_policy_file_dup_text:
+ * @self: a policy file
+ *
+ * Writes a policy file that says the same: paths absolute, presets as their rules, and
+ * what the file leaves unsaid as it is then.
+ *
+ * Returns: (transfer full): JSON, with line ends
+ *
+ * Since: 1.0
+ */
+char *
+prism_policy_file_dup_text (PrismPolicyFile *self)
+{
+  g_return_val_if_fail (PRISM_IS_POLICY_FILE (self), NULL);
+
+  return prism_policy_contents_print (&self->contents);
 }
 
 /* --- credentials -------------------------------------------------------------------------- */
@@ -437,8 +499,8 @@ apply_egress (PrismPolicyFile *self, PrismSandboxSpec *spec, GError **error)
  *
  * Gives a specification what the file says: network=egress and the policy, the
  * credentials, the limits, which replace those there are, and the host paths. What
- * the file says of commands and approval is for a policy of actions and is refused here,
- * where nobody would ask it.
+ * the file says of commands and approval is for whoever asks
+ * [method@PolicyFile.get_policy], and is refused here as long as nobody got that.
  *
  * Returns: whether it has all of it now
  *
@@ -453,14 +515,12 @@ prism_policy_file_apply (PrismPolicyFile *self, PrismSandboxSpec *spec, GError *
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   contents = &self->contents;
-  if (contents->action_members->pdata[0] != NULL)
+  if (contents->action_members->pdata[0] != NULL && !g_atomic_int_get (&self->handed_out))
     {
       g_autofree char *members = g_strjoinv (", /", (char **)contents->action_members->pdata);
 
       g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_NOT_SUPPORTED,
-                   "policy file: /%s: this version decides about hosts, limits and paths, and not yet about commands; "
-                   "leave it out",
-                   members);
+                   "policy file: /%s: nobody here asks about actions; leave it out, or ask the file's policy", members);
       return FALSE;
     }
   if (!apply_egress (self, spec, error))

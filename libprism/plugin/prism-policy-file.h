@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-approval-policy.h"
 #include "prism-policy-error.h"
 #include "prism-sandbox-spec.h"
 
@@ -30,9 +31,15 @@ PRISM_AVAILABLE_IN_1_0
 const char *const *prism_policy_file_get_hide (PrismPolicyFile *self);
 PRISM_AVAILABLE_IN_1_0
 const char *const *prism_policy_file_get_protect (PrismPolicyFile *self);
-/* Members that say what commands and tools may do: roots, readOnly, commandRules, approval. */
+/* Members that say what commands and tools may do. */
 PRISM_AVAILABLE_IN_1_0
 const char *const *prism_policy_file_get_action_members (PrismPolicyFile *self);
+/* What these members come to; NULL where there is none of them. */
+PRISM_AVAILABLE_IN_1_0
+PrismApprovalPolicy *prism_policy_file_get_policy (PrismPolicyFile *self);
+/* A policy file that says the same, with all that this one leaves unsaid. */
+PRISM_AVAILABLE_IN_1_0
+char *prism_policy_file_dup_text (PrismPolicyFile *self);
 /* Reads the variables and files that the credentials come from, each time anew. */
 PRISM_AVAILABLE_IN_1_0
 GListModel *prism_policy_file_load_credentials (PrismPolicyFile *self, GError **error);

@@ -56,6 +56,7 @@ gboolean prism_policy_read_egress (PrismPolicyReader *self, JsonNode *node, gpoi
 gboolean prism_policy_read_credentials (PrismPolicyReader *self, JsonNode *node, gpointer into);
 gboolean prism_policy_read_roots (PrismPolicyReader *self, JsonNode *node, gpointer into);
 gboolean prism_policy_read_only_flag (PrismPolicyReader *self, JsonNode *node, gpointer into);
+gboolean prism_policy_read_metacharacters (PrismPolicyReader *self, JsonNode *node, gpointer into);
 gboolean prism_policy_read_command_rules (PrismPolicyReader *self, JsonNode *node, gpointer into);
 gboolean prism_policy_read_approval (PrismPolicyReader *self, JsonNode *node, gpointer into);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From a policy file's text to what it says. Pure, and strict: an unknown or duplicate
  * member, a wrong type, a value out of range is an error that names the member by its
- * path (`/commandRules/3/action`) and says what is allowed. What it says of commands and
- * approval is judged for its form and handed to nobody yet. */
+ * path (`/commandRules/3/action`) and says what is allowed. */
 #include "prism-policy-reader-private.h"
 
 /* --- version ------------------------------------------------------------------------- */
@@ -122,6 +121,7 @@ prism_policy_contents_read (
     { "version", read_version },
     { "roots", prism_policy_read_roots },
     { "readOnly", prism_policy_read_only_flag },
+    { "denyMetacharacters", prism_policy_read_metacharacters },
     { "commandRules", prism_policy_read_command_rules },
     { "approval", prism_policy_read_approval },
     { "egress", prism_policy_read_egress },

@@ -449,7 +449,10 @@ decide (const Judge *self, gboolean deny_metacharacters)
                           "run each command by itself, or set \"denyMetacharacters\": false");
   reason = describe_reason (self);
   if (self->verdict == PRISM_VERDICT_ASK && self->n_remedies > 0 && self->n_remedies <= MAX_REMEDY)
-    remedy = g_strdup_printf ("add to commandRules: %s", self->remedy->str);
+    remedy = g_strdup_printf ("add to commandRules: %s%s", self->remedy->str,
+                              deny_metacharacters && !is_plain (self->line)
+                                  ? "; and set \"denyMetacharacters\": false, since it is more than one plain command"
+                                  : "");
   return make_decision (self->verdict,
                         self->verdict == PRISM_VERDICT_DENY  ? PRISM_REASON_RULE_DENIED
                         : self->verdict == PRISM_VERDICT_ASK ? PRISM_REASON_APPROVAL_REQUIRED

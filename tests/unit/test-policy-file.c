@@ -209,6 +209,15 @@ static const struct
     "/commandRules/0/pattern: match=prefix takes a list" },
   { "{\"commandRules\": [{\"match\": \"glob\", \"pattern\": [\"a\"], \"action\": \"allow\"}]}",
     "/commandRules/0/pattern: only match=prefix" },
+  { "{\"commandRules\": [{\"match\": \"prefix\", \"pattern\": [], \"action\": \"allow\"}]}",
+    "/commandRules/0/pattern: match=prefix takes a list of words, of which the first is a program" },
+  { "{\"commandRules\": [{\"match\": \"regex\", \"pattern\": \"(a\", \"action\": \"deny\"}]}",
+    "/commandRules/0/pattern: the regular expression, at byte 2: a group has no end" },
+  { "{\"commandRules\": [{\"match\": \"regex\", \"pattern\": \"(a)\\\\1\", \"action\": \"deny\"}]}",
+    "a backward reference cannot be matched in linear time" },
+  { "{\"commandRules\": [{\"match\": \"word\", \"pattern\": \"a b\", \"action\": \"deny\"}]}",
+    "/commandRules/0/pattern: match=word takes one word" },
+  { "{\"denyMetacharacters\": 1}", "/denyMetacharacters: true or false" },
   { "{\"approval\": {\"timeoutMs\": -1}}", "/approval/timeoutMs" },
   { "{\"approval\": {\"cache\": \"forever\"}}", "/approval/cache: one of these" },
 };
@@ -300,7 +309,7 @@ test_apply (void)
   g_assert_cmpuint (g_list_model_get_n_items (prism_sandbox_spec_get_mounts (again)), ==, 1);
 }
 
-/* What nobody would decide is not taken. */
+/* What nobody would decide is not taken; once somebody has the policy, it is. */
 static void
 test_actions (void)
 {
@@ -310,11 +319,47 @@ test_actions (void)
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
   g_autofree char *members = g_strjoinv (" ", (char **)prism_policy_file_get_action_members (file));
   g_autoptr (GError) error = NULL;
+  PrismApprovalPolicy *policy;
 
   g_assert_cmpstr (members, ==, "roots commandRules approval readOnly");
   g_assert_false (prism_policy_file_apply (file, spec, &error));
   g_assert_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_NOT_SUPPORTED);
   g_assert_nonnull (strstr (error->message, "/roots, /commandRules"));
+
+  policy = prism_policy_file_get_policy (file);
+  g_assert_nonnull (policy);
+  g_assert_true (prism_approval_policy_get_read_only (policy));
+  g_assert_true (prism_approval_policy_get_deny_metacharacters (policy));
+  g_assert_cmpint (prism_approval_policy_get_approval_cache (policy), ==, PRISM_APPROVAL_CACHE_RUN);
+  g_assert_cmpint (prism_approval_policy_get_approval_timeout_ms (policy), ==, 0);
+  g_assert_cmpuint (prism_approval_policy_get_rules (policy)->len, ==, 1);
+  g_assert_true (prism_policy_file_apply (file, spec, NULL));
+}
+
+/* What is printed says the same when it is read, and is printed the same. */
+static void
+test_print (void)
+{
+  g_autoptr (PrismPolicyFile) file = read_text (
+      "{\"roots\": [\".\"], \"commandRules\": [{\"match\": \"prefix\", \"pattern\": [\"npm\", \"t \\\"\"], \"action\": "
+      "\"allow\", \"reason\": \"fine\"}, {\"match\": \"regex\", \"pattern\": \"a+\", \"action\": \"deny\"}], "
+      "\"denyMetacharacters\": false, \"egress\": {\"kind\": \"static\", \"presets\": [\"github\"], \"rules\": "
+      "[{\"host\": "
+      "\".example.com\", \"port\": \"*\", \"allowPrivate\": true}]}, \"limits\": {\"profile\": \"strict\", "
+      "\"max-pids\": 7}, "
+      "\"credentials\": [{\"host\": \"api.github.com\", \"header\": \"Authorization\", \"fromEnv\": \"T\"}], "
+      "\"filesystem\": {\"readOnly\": [\"x\"], \"hide\": [\".env\"]}}");
+  g_autofree char *text = prism_policy_file_dup_text (file);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismPolicyFile) again = prism_policy_file_new_from_data (text, -1, "/elsewhere", &error);
+  g_autofree char *second = NULL;
+
+  g_assert_no_error (error);
+  second = prism_policy_file_dup_text (again);
+  g_assert_cmpstr (text, ==, second);
+  g_assert_cmpstr (prism_egress_policy_get_fingerprint (prism_policy_file_get_egress_policy (file)), ==,
+                   prism_egress_policy_get_fingerprint (prism_policy_file_get_egress_policy (again)));
+  g_assert_nonnull (strstr (text, "\"timeoutMs\": 30000"));
 }
 
 /* --- the schema ------------------------------------------------------------------------ */
@@ -407,6 +452,7 @@ main (int argc, char **argv)
   g_test_add_func ("/policy-file/files", test_files);
   g_test_add_func ("/policy-file/apply", test_apply);
   g_test_add_func ("/policy-file/actions", test_actions);
+  g_test_add_func ("/policy-file/print", test_print);
   g_test_add_func ("/policy-file/schema", test_schema);
   return g_test_run ();
 }
