@@ -301,6 +301,8 @@ agent_error_of (int error_number)
     {
     case ENOENT:
       return PRISM_WIRE_ERROR_NOT_FOUND;
+    case EXDEV:
+      return PRISM_WIRE_ERROR_ESCAPE;
     case EACCES:
     case EPERM:
     case EROFS:

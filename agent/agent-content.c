@@ -56,12 +56,14 @@ open_content (const struct agent_request *q, uint64_t *left)
   int fd;
 
   /* Looked at before it is opened: opening alone does things to a FIFO or a device. */
-  if (stat (path, &s) != 0)
+  if ((q->file.flags & AGENT_FILE_BENEATH) != 0)
+    s.st_mode = S_IFREG;
+  else if (stat (path, &s) != 0)
     {
       agent_fail (q->header.id, errno, q->file.path);
       return -1;
     }
-  fd = S_ISREG (s.st_mode) ? open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+  fd = S_ISREG (s.st_mode) ? agent_path_open (q->file.path, q->file.flags, O_RDONLY) : -1;
   if (S_ISREG (s.st_mode) && fd < 0)
     {
       agent_fail (q->header.id, errno, q->file.path);
@@ -190,12 +192,12 @@ begin_write (struct agent_job *job, const struct agent_request *q)
       agent_send_error (job->id, PRISM_WIRE_ERROR_INVALID, 0, "mode %o: at most 1777", q->file.mode);
       return false;
     }
-  if ((q->file.flags & AGENT_FILE_PARENTS) != 0 && agent_path_make_parents (q->file.path) != 0)
+  if ((q->file.flags & AGENT_FILE_PARENTS) != 0 && agent_path_make_parents (q->file.path, q->file.flags) != 0)
     {
       agent_fail (job->id, errno, q->file.path);
       return false;
     }
-  job->folder = agent_path_parent (q->file.path, job->leaf);
+  job->folder = agent_path_parent (q->file.path, q->file.flags, job->leaf);
   if (job->folder < 0)
     {
       agent_fail (job->id, errno, q->file.path);

@@ -19,11 +19,17 @@ do_stat (const struct agent_request *q)
   struct prism_wire_writer w = prism_wire_write_to (payload, sizeof payload);
   char leaf[256], target[PRISM_WIRE_MAX_PATH + 1] = "";
   struct stat s;
-  int folder = agent_path_parent (q->file.path, leaf), result;
+  bool beneath = (q->file.flags & AGENT_FILE_BENEATH) != 0;
+  int folder = agent_path_parent (q->file.path, q->file.flags | AGENT_FILE_FOLLOW, leaf), result;
   ssize_t n;
 
   /* "/" and what ends in ".." have no last component of their own. */
-  if (folder < 0 && errno == EINVAL)
+  if (folder < 0 && errno == EINVAL && beneath)
+    {
+      folder = agent_beneath_open (q->file.path, O_PATH | O_DIRECTORY);
+      result = folder < 0 ? -1 : fstat (folder, &s);
+    }
+  else if (folder < 0 && errno == EINVAL)
     result = lstat (agent_path (q->file.path), &s);
   else
     result = folder < 0 ? -1 : fstatat (folder, leaf, &s, AT_SYMLINK_NOFOLLOW);
@@ -53,11 +59,11 @@ static void
 do_rename (const struct agent_request *q)
 {
   char from_leaf[256], to_leaf[256];
-  int from = agent_path_parent (q->file.path, from_leaf), to = -1, result = -1;
+  int from = agent_path_parent (q->file.path, q->file.flags, from_leaf), to = -1, result = -1;
   struct stat s;
 
   if (from >= 0)
-    to = agent_path_parent (q->file.other, to_leaf);
+    to = agent_path_parent (q->file.other, q->file.flags, to_leaf);
   if (to >= 0 && (q->file.flags & AGENT_FILE_OVERWRITE) != 0)
     result = renameat (from, from_leaf, to, to_leaf);
   else if (to >= 0)
@@ -92,12 +98,12 @@ do_mkdir (const struct agent_request *q)
       agent_send_error (q->header.id, PRISM_WIRE_ERROR_INVALID, 0, "mode %o: at most 1777", mode);
       return;
     }
-  if (parents && agent_path_make_parents (q->file.path) != 0)
+  if (parents && agent_path_make_parents (q->file.path, q->file.flags) != 0)
     {
       answer (q, errno);
       return;
     }
-  folder = agent_path_parent (q->file.path, leaf);
+  folder = agent_path_parent (q->file.path, q->file.flags, leaf);
   if (folder < 0)
     {
       answer (q, errno);
@@ -130,7 +136,7 @@ static bool
 do_remove (const struct agent_request *q)
 {
   char leaf[256];
-  int folder = agent_path_parent (q->file.path, leaf), result = -1;
+  int folder = agent_path_parent (q->file.path, q->file.flags, leaf), result = -1;
 
   if (folder < 0)
     {

@@ -14,6 +14,9 @@
 #define AGENT_FILE_OVERWRITE (1u << 2)
 #define AGENT_FILE_FOLD      (1u << 3)
 #define AGENT_FILE_HIDDEN    (1u << 4)
+#define AGENT_FILE_BENEATH   (1u << 5)
+#define AGENT_FILE_SOURCES   (1u << 6)
+#define AGENT_FILE_FOLLOW    (1u << 31) /* with BENEATH: links on the way; never from the host */
 
 struct agent_job
 {
@@ -47,7 +50,8 @@ struct agent_work
 {
   uint8_t type;
   uint32_t flags, mode;
-  uint64_t entries, bytes, offset, length;
+  uint64_t entries, bytes, offset, length, file_bytes, line_bytes;
+  uint32_t context;
   int fd; /* the tree's stream, or -1 */
   char *path, *other;
   char text[];
@@ -77,9 +81,14 @@ bool agent_entry_request (const struct agent_request *request);
 const char *agent_path (const char *path);
 /* The folder that holds the path's last component, and that component: which is
  * then never followed. -1 with errno. */
-int agent_path_parent (const char *path, char leaf[256]);
+int agent_path_parent (const char *path, uint32_t flags, char leaf[256]);
 /* Makes the folders that lead to the path's last component. */
-int agent_path_make_parents (const char *path);
+int agent_path_make_parents (const char *path, uint32_t flags);
+/* What the path leads to, opened; with BENEATH, EXDEV where it leads out of the workspace. */
+int agent_path_open (const char *path, uint32_t flags, int how);
+/* The same two, below the workspace; `make`: folders on the way. */
+int agent_beneath_parent (const char *path, bool follow, bool make, char leaf[256]);
+int agent_beneath_open (const char *path, int how);
 /* Of a link at `path` in a tree: relative, ".." only at its start and no more than lead to the root. */
 bool agent_link_is_inside (const char *target, const char *path);
 void agent_fail (uint32_t id, int error, const char *path);

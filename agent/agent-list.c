@@ -192,7 +192,7 @@ list_folder (int fd, unsigned depth)
 void
 agent_work_list (const struct agent_work *work)
 {
-  int fd = open (work->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  int fd = agent_path_open (work->path, work->flags, O_RDONLY | O_DIRECTORY);
 
   if (fd < 0)
     agent_result_errno (errno, work->path);
@@ -281,7 +281,7 @@ void
 agent_work_remove (const struct agent_work *work)
 {
   char leaf[256];
-  int parent = agent_path_parent (work->path, leaf);
+  int parent = agent_path_parent (work->path, work->flags, leaf);
   int again;
 
   removal.work = work;

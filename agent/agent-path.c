@@ -55,21 +55,38 @@ split (const char *path, char folder[2 * PRISM_WIRE_MAX_PATH + 2], char leaf[256
 }
 
 int
-agent_path_parent (const char *path, char leaf[256])
+agent_path_parent (const char *path, uint32_t flags, char leaf[256])
 {
   char folder[2 * PRISM_WIRE_MAX_PATH + 2];
 
+  if ((flags & AGENT_FILE_BENEATH) != 0)
+    return agent_beneath_parent (path, (flags & AGENT_FILE_FOLLOW) != 0, false, leaf);
   if (!split (path, folder, leaf))
     return -1;
   return open (folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int
-agent_path_make_parents (const char *path)
+agent_path_open (const char *path, uint32_t flags, int how)
+{
+  if ((flags & AGENT_FILE_BENEATH) != 0)
+    return agent_beneath_open (path, how);
+  return open (agent_path (path), how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int
+agent_path_make_parents (const char *path, uint32_t flags)
 {
   char folder[2 * PRISM_WIRE_MAX_PATH + 2], leaf[256];
   struct stat s;
 
+  if ((flags & AGENT_FILE_BENEATH) != 0)
+    {
+      int made = agent_beneath_parent (path, false, true, leaf);
+      if (made >= 0)
+        close (made);
+      return made >= 0 ? 0 : -1;
+    }
   if (!split (path, folder, leaf))
     return -1;
   if (stat (folder, &s) == 0)

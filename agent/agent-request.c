@@ -8,7 +8,7 @@
   (PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_PTY | PRISM_WIRE_EXEC_FRAMED | PRISM_WIRE_EXEC_KEEP                         \
    | PRISM_WIRE_EXEC_STARTED)
 #define SETUP_FLAGS (PRISM_WIRE_SETUP_KEEP | PRISM_WIRE_SETUP_SECCOMP | PRISM_WIRE_SETUP_LANDLOCK)
-#define FILE_FLAGS  0x1fu /* PrismFileFlags */
+#define FILE_FLAGS  0x7fu /* PrismFileFlags */
 
 static struct agent_strings
 take_strings (struct prism_wire_reader *r)
@@ -116,6 +116,7 @@ decode_file (struct agent_request *q, struct prism_wire_reader *r)
     case PRISM_WIRE_READ:
       q->file.offset = prism_wire_u64 (r);
       q->file.length = prism_wire_u64 (r);
+      q->file.flags = prism_wire_u32 (r);
       break;
     case PRISM_WIRE_WRITE:
     case PRISM_WIRE_MKDIR:
@@ -135,6 +136,12 @@ decode_file (struct agent_request *q, struct prism_wire_reader *r)
       q->file.other = prism_wire_str (r, PRISM_WIRE_MAX_PATH);
       q->file.flags = prism_wire_u32 (r);
       q->file.entries = prism_wire_u32 (r);
+      q->file.context = prism_wire_u32 (r);
+      q->file.bytes = prism_wire_u64 (r);
+      q->file.file_bytes = prism_wire_u64 (r);
+      q->file.line_bytes = prism_wire_u64 (r);
+      if (q->file.context > PRISM_WIRE_MAX_CONTEXT)
+        r->bad = 1;
       break;
     case PRISM_WIRE_TREE_IN:
     case PRISM_WIRE_TREE_OUT:
@@ -142,6 +149,7 @@ decode_file (struct agent_request *q, struct prism_wire_reader *r)
       q->file.bytes = prism_wire_u64 (r);
       break;
     default: /* STAT */
+      q->file.flags = prism_wire_u32 (r);
       break;
     }
   if ((q->file.flags & ~FILE_FLAGS) != 0)

@@ -52,6 +52,8 @@ struct agent_request
       uint32_t mode, flags;
       uint64_t offset, length; /* READ */
       uint64_t entries, bytes; /* the most of them */
+      uint32_t context;        /* SEARCH, like the next two */
+      uint64_t file_bytes, line_bytes;
     } file;
     struct
     {

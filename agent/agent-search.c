@@ -32,7 +32,9 @@
 struct found
 {
   uint32_t size, matches, unread;
-  uint8_t full;
+  uint8_t full, cut;
+  uint64_t entries, files, binary, large, long_lines;
+  _Atomic uint64_t read; /* bytes, of both workers: in the first one's */
   char bytes[];
 };
 
@@ -45,6 +47,8 @@ static struct
   unsigned worker; /* 0 or 1 */
   unsigned workers;
   struct found *found;
+  _Atomic uint64_t *read;
+  size_t chunk;
   char *text, *fold;
   char path[PRISM_WIRE_MAX_PATH + 1];
 } search;
@@ -141,12 +145,12 @@ count_lines (const char *at, const char *end)
   return lines;
 }
 
-/* PATH NUL LINE NUL COLUMN NUL TEXT LF */
+/* PATH NUL LINE NUL COLUMN NUL TEXT LF; column 0 is a line of context. */
 static void
-add_match (uint64_t line, const char *start, const char *match, const char *end)
+add_line (uint64_t line, const char *start, const char *match, const char *end)
 {
   size_t path = strlen (search.path), text = (size_t)(end - start);
-  size_t column = (size_t)(match - start) + 1;
+  size_t column = match != NULL ? (size_t)(match - start) + 1 : 0;
   char *at = search.found->bytes + search.found->size;
 
   if (text > MOST_TEXT)
@@ -167,7 +171,7 @@ add_match (uint64_t line, const char *start, const char *match, const char *end)
   memcpy (at, start, text);
   at[text] = '\n';
   search.found->size = (uint32_t)(at + text + 1 - search.found->bytes);
-  search.found->matches++;
+  search.found->matches += column > 0;
 }
 
 /* PATH NUL 0 NUL 0 NUL WHY LF: it is there and was not searched. */
@@ -198,7 +202,55 @@ note_unread (int error)
 static bool
 is_full (void)
 {
-  return search.found->full || search.found->matches >= search.work->entries;
+  return search.found->full || search.found->cut || search.found->matches >= search.work->entries;
+}
+
+/* Lines around matches: `at` is after the last line that was told, whose number is `line`. */
+struct around
+{
+  const char *at;
+  uint64_t line;
+  uint32_t after;
+};
+
+static void
+add_after (struct around *around, const char *until, const char *end)
+{
+  for (; around->after > 0 && around->at < until; around->after--)
+    {
+      const char *stop = memchr (around->at, '\n', (size_t)(end - around->at));
+      if (stop == NULL)
+        stop = end;
+      add_line (++around->line, around->at, NULL, stop);
+      around->at = stop + (stop < end);
+    }
+}
+
+/* `start` is where the line of that number begins. */
+static void
+add_before (const struct around *around, uint64_t line, const char *start, const char *end)
+{
+  const char *from = start;
+  uint32_t lines = 0;
+
+  for (; lines < search.work->context && from > around->at; lines++)
+    for (from--; from > around->at && from[-1] != '\n';)
+      from--;
+  for (; lines > 0; lines--)
+    {
+      const char *stop = memchr (from, '\n', (size_t)(end - from));
+      add_line (line - lines, from, NULL, stop);
+      from = stop + 1;
+    }
+}
+
+static bool
+is_too_long (const char *start, const char *stop)
+{
+  if (search.work->line_bytes == 0 || (uint64_t)(stop - start) <= search.work->line_bytes)
+    return false;
+  search.found->long_lines++;
+  return true;
 }
 
 /* One match a line. `line` counts those before `text`, and then, when more comes, those in it. */
@@ -206,6 +258,7 @@ static void
 search_lines (const char *text, size_t size, uint64_t *line, bool more)
 {
   const char *hay = text, *counted = text, *end = text + size;
+  struct around around = { .at = text };
 
   if (search.folded)
     {
@@ -223,13 +276,38 @@ search_lines (const char *text, size_t size, uint64_t *line, bool more)
         stop = end;
       *line += count_lines (counted, start);
       counted = start;
-      add_match (*line + 1, start, here, stop);
+      if (!is_too_long (start, stop))
+        {
+          if (search.work->context > 0)
+            {
+              add_after (&around, start, end);
+              add_before (&around, *line + 1, start, end);
+            }
+          add_line (*line + 1, start, here, stop);
+          around = (struct around){ stop + (stop < end), *line + 1, search.work->context };
+        }
       at = hay + (stop - text) + (stop < end);
       if (stop == end)
         break;
     }
+  add_after (&around, end, end);
   if (more)
     *line += count_lines (counted, end);
+}
+
+/* What is to be left alone for its size is told without reading all of it. */
+static bool
+is_too_large (int fd, size_t have)
+{
+  uint64_t most = search.work->file_bytes;
+  struct stat s;
+
+  if (most == 0 || (have <= most && have < search.chunk))
+    return false;
+  if (have <= most && fstat (fd, &s) == 0 && (uint64_t)s.st_size <= most)
+    return false;
+  search.found->large++;
+  return true;
 }
 
 static void
@@ -240,15 +318,26 @@ search_open_file (int fd)
   bool first = true;
   ssize_t n;
 
-  while ((n = read (fd, search.text + have, CHUNK - have)) > 0)
+  search.found->files++;
+  while ((n = read (fd, search.text + have, search.chunk - have)) > 0)
     {
       have += (size_t)n;
+      if ((*search.read += (uint64_t)n) > search.work->bytes && search.work->bytes > 0)
+        {
+          search.found->cut = 1;
+          return;
+        }
       if (first && have < BINARY)
         continue; /* perhaps a short read */
       if (first && has_nul (search.text, BINARY))
+        {
+          search.found->binary++;
+          return;
+        }
+      if (first && have == search.chunk && is_too_large (fd, have))
         return;
       first = false;
-      if (have == CHUNK)
+      if (have == search.chunk)
         {
           const char *end = memrchr (search.text, '\n', have);
           size_t whole = end != NULL ? (size_t)(end + 1 - search.text) : have - search.size + 1;
@@ -262,6 +351,11 @@ search_open_file (int fd)
   if (n < 0)
     note_unread (errno);
   if (first && has_nul (search.text, have))
+    {
+      search.found->binary++;
+      return;
+    }
+  if (is_too_large (fd, have))
     return;
   if (have > 0)
     search_lines (search.text, have, &line, false);
@@ -279,6 +373,15 @@ search_file (int folder, const char *name)
     }
   search_open_file (fd);
   close (fd);
+}
+
+/* Folders that hold what others wrote. */
+static bool
+is_left_out (const char *name)
+{
+  if (strcmp (name, "node_modules") == 0)
+    return !search.hidden || (search.work->flags & AGENT_FILE_SOURCES) != 0;
+  return (search.work->flags & AGENT_FILE_SOURCES) != 0 && (strcmp (name, ".git") == 0 || strcmp (name, "dist") == 0);
 }
 
 static bool
@@ -300,6 +403,8 @@ search_folder (int fd, unsigned depth)
       close (fd);
       return;
     }
+  if (search.worker == 0)
+    search.found->entries += names.count;
   for (uint32_t i = 0; i < names.count && !is_full (); i++)
     {
       const char *name = names.text + names.items[i].at;
@@ -311,6 +416,8 @@ search_folder (int fd, unsigned depth)
         continue;
       if (type == DT_UNKNOWN && fstatat (fd, name, &s, AT_SYMLINK_NOFOLLOW) == 0)
         type = (uint8_t)(s.st_mode >> 12 & 15);
+      if (is_left_out (name) && (type == DT_DIR || (search.work->flags & AGENT_FILE_SOURCES) != 0))
+        continue;
       if (type == DT_REG && !is_mine (names.items[i].ino))
         continue;
       if (at > 0)
@@ -318,7 +425,7 @@ search_folder (int fd, unsigned depth)
       memcpy (search.path + at + (at > 0), name, n + 1);
       if (type == DT_REG)
         search_file (fd, name);
-      else if (type == DT_DIR && (search.hidden || strcmp (name, "node_modules") != 0))
+      else if (type == DT_DIR)
         {
           int below = openat (fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
           if (below >= 0)
@@ -353,10 +460,13 @@ match_end (const struct found *found, uint32_t at)
   return (uint32_t)((const char *)memchr (found->bytes + at, '\n', found->size - at) - found->bytes) + 1;
 }
 
+/* Neither context nor what could not be read: both have column 0. */
 static bool
-is_unread (const struct found *found, uint32_t at)
+is_match (const struct found *found, uint32_t at)
 {
-  return found->bytes[at + strlen (found->bytes + at) + 1] == '0';
+  const char *line = found->bytes + at + strlen (found->bytes + at) + 1;
+
+  return line[strlen (line) + 1] != '0';
 }
 
 /* In the order of the walk: like strcmp, but "/" before everything. */
@@ -390,7 +500,7 @@ send_merged (const struct found *a, const struct found *b)
              : at[0] >= a->size            ? 1
                                            : compare_paths (a->bytes + at[0], b->bytes + at[1]) > 0;
       end = match_end (from[next], at[next]);
-      count += !is_unread (from[next], at[next]);
+      count += is_match (from[next], at[next]);
       if (size + end - at[next] > AGENT_BULK)
         {
           agent_result (PRISM_WIRE_DATA, false, out, size);
@@ -405,11 +515,43 @@ send_merged (const struct found *a, const struct found *b)
 }
 
 static void
+send_counts (const struct found *a, const struct found *b)
+{
+  static const struct found none;
+  char text[256];
+  int n;
+
+  if (b == NULL)
+    b = &none;
+  n = snprintf (text + 1, sizeof text - 1, "0%c0%c%llu %llu %llu %llu %llu %llu %u\n", 0, 0,
+                (unsigned long long)(a->entries + b->entries), (unsigned long long)(a->files + b->files),
+                (unsigned long long)*search.read, (unsigned long long)(a->binary + b->binary),
+                (unsigned long long)(a->large + b->large), (unsigned long long)(a->long_lines + b->long_lines),
+                a->cut || b->cut                                            ? 2u
+                : (uint64_t)a->matches + b->matches >= search.work->entries ? 1u
+                                                                            : 0u);
+  text[0] = 0;
+  agent_result (PRISM_WIRE_DATA, false, text, (size_t)n + 1);
+}
+
+static void
+take_memory (void)
+{
+  /* Context does not end where a part of a file does: then there are no parts. */
+  search.chunk = search.work->context > 0 && search.work->file_bytes > 0 && search.work->file_bytes < FOUND
+                     ? (size_t)search.work->file_bytes + 1
+                     : CHUNK;
+  if (search.chunk < CHUNK)
+    search.chunk = CHUNK;
+  search.text = agent_worker_memory (search.chunk);
+  if (search.folded)
+    search.fold = agent_worker_memory (search.chunk);
+}
+
+static void
 search_tree (int root)
 {
-  search.text = agent_worker_memory (CHUNK);
-  if (search.folded)
-    search.fold = agent_worker_memory (CHUNK);
+  take_memory ();
   search_folder (root, 1);
 }
 
@@ -418,9 +560,8 @@ search_one (int fd)
 {
   const char *slash = strrchr (search.work->path, '/');
 
-  search.text = agent_worker_memory (CHUNK);
-  if (search.folded)
-    search.fold = agent_worker_memory (CHUNK);
+  take_memory ();
+  search.found->entries = 1;
   snprintf (search.path, sizeof search.path, "%s", slash != NULL ? slash + 1 : search.work->path);
   search_open_file (fd);
 }
@@ -451,6 +592,8 @@ search_in_two (int root)
   if (search.found->full || other->full)
     agent_result_error (PRISM_WIRE_ERROR_LIMIT, 0, "more than %u MiB of matches", FOUND >> 20);
   send_merged (search.found, pid > 0 ? other : NULL);
+  if ((search.work->flags & AGENT_FILE_SOURCES) != 0)
+    send_counts (search.found, pid > 0 ? other : NULL);
   return true;
 }
 
@@ -469,19 +612,24 @@ agent_work_search (const struct agent_work *work)
     agent_result_error (PRISM_WIRE_ERROR_INVALID, 0, "a search wants a text of one line");
   if (search.folded)
     fold (work->other, work->other, search.size);
-  if (stat (work->path, &s) != 0)
+  if ((work->flags & AGENT_FILE_BENEATH) == 0 && stat (work->path, &s) != 0)
+    agent_result_errno (errno, work->path);
+  if ((work->flags & AGENT_FILE_BENEATH) == 0 && !S_ISREG (s.st_mode) && !S_ISDIR (s.st_mode))
+    agent_result_error (PRISM_WIRE_ERROR_TYPE, 0, "%.3800s: neither a folder nor a regular file", work->path);
+  root = agent_path_open (work->path, work->flags, O_RDONLY);
+  if (root < 0 || fstat (root, &s) != 0)
     agent_result_errno (errno, work->path);
   if (!S_ISREG (s.st_mode) && !S_ISDIR (s.st_mode))
     agent_result_error (PRISM_WIRE_ERROR_TYPE, 0, "%.3800s: neither a folder nor a regular file", work->path);
-  root = open (work->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (root < 0)
-    agent_result_errno (errno, work->path);
   search.found = result_memory ();
+  search.read = &search.found->read;
   search.workers = 1;
   if (S_ISREG (s.st_mode))
     {
       search_one (root);
       send_merged (search.found, NULL);
+      if ((work->flags & AGENT_FILE_SOURCES) != 0)
+        send_counts (search.found, NULL);
     }
   else if (!search_in_two (root))
     agent_result_error (PRISM_WIRE_ERROR_FAILED, 0, "a worker of the search was killed");

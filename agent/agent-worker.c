@@ -43,6 +43,9 @@ agent_worker_ask (struct agent_job *job, const struct agent_request *q, int *fds
     .bytes = q->file.bytes,
     .offset = q->file.offset,
     .length = q->file.length,
+    .context = q->file.context,
+    .file_bytes = q->file.file_bytes,
+    .line_bytes = q->file.line_bytes,
     .fd = fds[0],
   };
   fds[0] = -1;

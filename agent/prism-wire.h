@@ -84,14 +84,15 @@ enum prism_wire_type
                               * replay begins there or at the oldest byte that the log still holds */
   PRISM_WIRE_RELEASE = 9,    /* str uuid: forget an ended process and its log */
   PRISM_WIRE_PROCS = 10,
-  PRISM_WIRE_READ = 16,      /* str path, u64 offset, u64 length (UINT64_MAX: to the end) */
+  PRISM_WIRE_READ = 16,      /* str path, u64 offset, u64 length (UINT64_MAX: to the end), u32 flags */
   PRISM_WIRE_WRITE = 17,     /* str path, u32 mode, u32 flags */
   PRISM_WIRE_LIST = 18,      /* str path, u32 flags, u32 most entries */
-  PRISM_WIRE_STAT = 19,      /* str path */
+  PRISM_WIRE_STAT = 19,      /* str path, u32 flags */
   PRISM_WIRE_REMOVE = 20,    /* str path, u32 flags, u32 most entries */
   PRISM_WIRE_RENAME = 21,    /* str from, str to, u32 flags */
   PRISM_WIRE_MKDIR = 22,     /* str path, u32 mode, u32 flags */
-  PRISM_WIRE_SEARCH = 23,    /* str path, str query, u32 flags, u32 most matches */
+  PRISM_WIRE_SEARCH = 23,    /* str path, str query, u32 flags, u32 most matches, u32 lines of context, u64 most
+                              * bytes read, u64 most bytes of a file, u64 most bytes of a line (each 0 = no cap) */
   PRISM_WIRE_TREE_IN = 24,   /* str path, u64 most entries, u64 most bytes; fds 1: read it there */
   PRISM_WIRE_TREE_OUT = 25,  /* str path, u64 most entries, u64 most bytes; fds 1: write it there */
   PRISM_WIRE_LISTEN = 32,    /* u16 port on 127.0.0.1 */
@@ -184,6 +185,14 @@ enum prism_wire_error
  * and node_modules. REMOVE's error says how many entries went before it.
  * Output that background children write after EXITED|MORE is dropped.
  *
+ * With BENEATH every component of a path is looked up below the workspace, one by one: READ,
+ * LIST, SEARCH and STAT follow links as long as they stay there (STAT not the last one), what
+ * changes something follows none at all. What leads out is ESCAPE. With SOURCES, SEARCH leaves
+ * out what is called .git, node_modules or dist; lines of context come as records with COLUMN
+ * 0; and the last record has an empty PATH, LINE and COLUMN 0, and as TEXT seven decimal
+ * numbers: entries seen, files searched, bytes read, files left out as binary, as too large,
+ * lines left out as too long, and why it ended early (0 did not, 1 matches, 2 bytes).
+ *
  * What cannot be read is told: SEARCH has a line with LINE and COLUMN 0 for it, whose
  * TEXT says why (at most PRISM_WIRE_MAX_UNREAD of them, the last one stands for all that
  * follow), LIST an entry with the type's PRISM_WIRE_UNREADABLE for a folder that RECURSIVE
@@ -198,6 +207,7 @@ enum prism_wire_error
 enum prism_wire_entry { PRISM_WIRE_FILE = 1, PRISM_WIRE_FOLDER = 2, PRISM_WIRE_LINK = 3, PRISM_WIRE_OTHER = 4 };
 #define PRISM_WIRE_UNREADABLE 0x80u
 #define PRISM_WIRE_MAX_UNREAD 64u
+#define PRISM_WIRE_MAX_CONTEXT 20u
 
 /* TREE STREAM, in DATA frames or on a descriptor: records
  *   u8 type (enum prism_wire_entry; 0 = end), u8 zero, u16 name length, u16 link

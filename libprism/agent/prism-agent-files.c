@@ -3,6 +3,7 @@
  * contents come from inside; names are checked to be names, the rest is the
  * caller's to judge. */
 #include "prism-agent-ask-private.h"
+#include "prism-operations-private.h"
 
 #include "prism-sandbox-error.h"
 
@@ -171,6 +172,7 @@ agent_read_file (PrismSandbox *sandbox, PrismFileOperation *operation)
     return;
   prism_agent_frame_put (&ask->frame, (guint64)prism_file_operation_get_offset (operation), 8);
   prism_agent_frame_put (&ask->frame, length < 0 ? G_MAXUINT64 : (guint64)length, 8);
+  prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);
   if (length >= 0)
     ask->most = (gsize)length;
   prism_agent_ask_run (ask);
@@ -213,8 +215,10 @@ static void
 agent_stat_file (PrismSandbox *sandbox, PrismFileOperation *operation)
 {
   PrismAgentAsk *ask = ask_new (sandbox, operation, PRISM_WIRE_STAT, "file", answer_entry);
-  if (ask != NULL)
-    prism_agent_ask_run (ask);
+  if (ask == NULL)
+    return;
+  prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);
+  prism_agent_ask_run (ask);
 }
 
 static void
@@ -224,7 +228,8 @@ agent_remove_file (PrismSandbox *sandbox, PrismFileOperation *operation)
   if (ask == NULL)
     return;
   prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);
-  prism_agent_frame_put (&ask->frame, G_MAXUINT32, 4);
+  gint64 most = prism_file_operation_get_length (operation);
+  prism_agent_frame_put (&ask->frame, most > 0 ? (guint64)MIN (most, G_MAXUINT32) : G_MAXUINT32, 4);
   prism_agent_ask_run (ask);
 }
 
@@ -259,6 +264,11 @@ agent_search (PrismSandbox *sandbox, PrismFileOperation *operation)
   prism_agent_frame_put_str (&ask->frame, prism_file_operation_get_query (operation));
   prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);
   prism_agent_frame_put (&ask->frame, (guint64)prism_file_operation_get_length (operation), 4);
+  PrismSearchBounds bounds = *prism_file_operation_get_bounds (operation);
+  prism_agent_frame_put (&ask->frame, bounds.context, 4);
+  prism_agent_frame_put (&ask->frame, (guint64)bounds.scan_bytes, 8);
+  prism_agent_frame_put (&ask->frame, (guint64)bounds.file_bytes, 8);
+  prism_agent_frame_put (&ask->frame, (guint64)bounds.line_bytes, 8);
   prism_agent_ask_run (ask);
 }
 

@@ -161,6 +161,10 @@ typedef enum
  * @PRISM_FILE_FLAGS_OVERWRITE: rename: an existing file may be replaced
  * @PRISM_FILE_FLAGS_IGNORE_CASE: search: ASCII letters match either case
  * @PRISM_FILE_FLAGS_HIDDEN: list, search: names that start with a dot as well
+ * @PRISM_FILE_FLAGS_BENEATH: any: nothing may lead out of the workspace; what changes the tree
+ *   follows no link at all. The coding tools ask for it
+ * @PRISM_FILE_FLAGS_SOURCES: search: without .git, node_modules and dist, and with what was
+ *   counted as a last line, whose path is empty. A backend may leave that out
  *
  * How a file operation is meant; which of these count is said at each method.
  *
@@ -174,6 +178,8 @@ typedef enum /*< flags >*/
   PRISM_FILE_FLAGS_OVERWRITE = 1 << 2,
   PRISM_FILE_FLAGS_IGNORE_CASE = 1 << 3,
   PRISM_FILE_FLAGS_HIDDEN = 1 << 4,
+  PRISM_FILE_FLAGS_BENEATH = 1 << 5,
+  PRISM_FILE_FLAGS_SOURCES = 1 << 6,
 } PrismFileFlags;
 
 /**

@@ -18,6 +18,9 @@ typedef struct
 } PrismJsonFaults;
 
 JsonNode *prism_json_parse (const char *text, gsize length, const PrismJsonFaults *faults, GError **error);
+/* As that, with a bound of the caller's on its size. */
+JsonNode *
+prism_json_parse_up_to (const char *text, gsize length, gsize most, const PrismJsonFaults *faults, GError **error);
 
 typedef enum
 {

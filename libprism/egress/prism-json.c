@@ -349,13 +349,20 @@ prism_json_set_fault (const PrismJsonFaults *faults, GError **error, const char 
 JsonNode *
 prism_json_parse (const char *text, gsize length, const PrismJsonFaults *faults, GError **error)
 {
+  return prism_json_parse_up_to (text, length, MAX_BYTES, faults, error);
+}
+
+JsonNode *
+prism_json_parse_up_to (const char *text, gsize length, gsize most, const PrismJsonFaults *faults, GError **error)
+{
   g_autoptr (GString) path = g_string_new (NULL);
   g_autoptr (JsonNode) value = NULL;
   Reader reader = { .start = text, .at = text, .end = text + length, .path = path };
 
-  if (length > MAX_BYTES)
+  if (length > most)
     {
-      g_set_error (error, faults->domain, faults->code, "%s: longer than 1 MiB", faults->what);
+      g_set_error (error, faults->domain, faults->code, "%s: longer than %" G_GSIZE_FORMAT " MiB", faults->what,
+                   most >> 20);
       return NULL;
     }
   if (!g_utf8_validate_len (text, length, &reader.at))

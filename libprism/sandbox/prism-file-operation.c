@@ -11,6 +11,7 @@ struct _PrismFileOperation
   guint mode;
   PrismFileFlags flags;
   PrismFileAnswer expects;
+  PrismSearchBounds bounds;
 };
 
 /**
@@ -46,6 +47,7 @@ prism_file_operation_new (const PrismFileRequest *request)
   self->mode = request->mode;
   self->flags = request->flags;
   self->expects = request->expects;
+  self->bounds = request->bounds;
   return PRISM_OPERATION (self);
 }
 
@@ -138,9 +140,11 @@ prism_file_operation_get_offset (PrismFileOperation *self)
  * prism_file_operation_get_length:
  * @self: an operation
  *
- * Gets `read_file`: how many bytes, -1 = to the end; `search`: most matches.
+ * Gets `read_file`: how many bytes, -1 = to the end; `search`: most matches;
+ * `remove_file`: most entries, 0 = any number.
  *
- * Returns: `read_file`: how many bytes, -1 = to the end; `search`: most matches
+ * Returns: `read_file`: how many bytes, -1 = to the end; `search`: most matches; `remove_file`: most
+ *   entries, 0 = any number
  *
  * Since: 1.0
  */
@@ -183,6 +187,12 @@ prism_file_operation_get_flags (PrismFileOperation *self)
 {
   g_return_val_if_fail (PRISM_IS_FILE_OPERATION (self), PRISM_FILE_FLAGS_NONE);
   return self->flags;
+}
+
+const PrismSearchBounds *
+prism_file_operation_get_bounds (PrismFileOperation *self)
+{
+  return &self->bounds;
 }
 
 /* An answer of another kind fails the call: the caller expects an object of one type. */

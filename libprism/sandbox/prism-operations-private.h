@@ -17,6 +17,13 @@ typedef enum
   PRISM_FILE_ANSWER_ENTRIES,
 } PrismFileAnswer;
 
+/* What a search is held to; each 0 = not at all. */
+typedef struct
+{
+  guint context; /* lines before and after a match */
+  gint64 scan_bytes, file_bytes, line_bytes;
+} PrismSearchBounds;
+
 typedef struct
 {
   PrismFileAnswer expects;
@@ -25,6 +32,7 @@ typedef struct
   gint64 offset, length;
   guint mode;
   PrismFileFlags flags;
+  PrismSearchBounds bounds;
 } PrismFileRequest;
 
 typedef struct
@@ -43,6 +51,7 @@ PrismOperation *prism_exec_operation_new (PrismCommand *command);
 PrismOperation *prism_process_operation_new (PrismCommand *command, const char *reference);
 PrismOperation *prism_wait_operation_new (void);
 PrismOperation *prism_file_operation_new (const PrismFileRequest *request);
+const PrismSearchBounds *prism_file_operation_get_bounds (PrismFileOperation *self);
 PrismOperation *
 prism_tree_operation_new (PrismSandbox *sandbox, const char *path, GFile *folder, GOutputStream *stream);
 PrismOperation *prism_control_operation_new (const PrismControlRequest *request);

@@ -23,6 +23,9 @@ ask_path (Agent *agent, guint8 type, guint32 id, const char *path, const char *o
     prism_wire_put (&w, a, 4);
   if (n_u32 > 1)
     prism_wire_put (&w, b, 4);
+  if (type == PRISM_WIRE_SEARCH) /* no context, no bounds */
+    for (guint i = 0; i < 28; i++)
+      prism_wire_put (&w, 0, 1);
   agent_say_writer (agent, type, id, &w);
 }
 
@@ -69,6 +72,7 @@ do_read (Agent *agent, const char *path, guint64 offset, guint64 length, GByteAr
   prism_wire_put_str (&w, path);
   prism_wire_put (&w, offset, 8);
   prism_wire_put (&w, length, 8);
+  prism_wire_put (&w, 0, 4);
   agent_say_writer (agent, PRISM_WIRE_READ, id, &w);
   return collect_data (agent, id, into);
 }
@@ -110,7 +114,7 @@ static inline guint32
 do_list (Agent *agent, guint8 type, const char *path, guint32 flags, guint32 most, GString *into)
 {
   guint32 id = next_id++;
-  ask_path (agent, type, id, path, NULL, flags, most, type == PRISM_WIRE_LIST ? 2 : 0);
+  ask_path (agent, type, id, path, NULL, flags, most, type == PRISM_WIRE_LIST ? 2 : 1);
   for (;;)
     {
       g_auto (Frame) frame = FRAME_INIT;

@@ -61,6 +61,7 @@ test_read_stalled (void)
   prism_wire_put_str (&w, "big");
   prism_wire_put (&w, 0, 8);
   prism_wire_put (&w, G_MAXUINT64, 8);
+  prism_wire_put (&w, 0, 4);
   agent_say_writer (&agent, PRISM_WIRE_READ, 77, &w);
   gsize got = 0;
   while (got < PRISM_WIRE_WINDOW)

@@ -211,6 +211,7 @@ lie_data_to_read (Agent *agent)
   prism_wire_put_str (&w, "/bin/bash");
   prism_wire_put (&w, 0, 8);
   prism_wire_put (&w, G_MAXUINT64, 8);
+  prism_wire_put (&w, 0, 4);
   agent_say_writer (agent, PRISM_WIRE_READ, 1, &w);
   agent_say (agent, PRISM_WIRE_DATA, 0, 1, "x", 1, NULL, 0);
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-policy.h"
+#include "prism-question.h"
+#include "prism-sandbox.h"
+#include "prism-tool.h"
+
+G_BEGIN_DECLS
+
+/**
+ * PrismCompositionMode:
+ * @PRISM_COMPOSITION_MODE_HOST: the tools work on a folder of the host
+ * @PRISM_COMPOSITION_MODE_SANDBOX: the tools work on a sandbox's workspace
+ *
+ * Which tree the tools of a composition work on.
+ *
+ * Since: 1.0
+ */
+typedef enum
+{
+  PRISM_COMPOSITION_MODE_HOST,
+  PRISM_COMPOSITION_MODE_SANDBOX,
+} PrismCompositionMode;
+
+/* One tree and the tools that are bound to it. Set up, then bound once; what was bound does
+ * not change. Properties: mode, folder (host), sandbox, policy, read-only, git (the git
+ * tools too), read-before-write, allow-mixed-wiring. Signals: question-asked
+ * (PrismQuestion), file-changed (path, operation, call-id). */
+#define PRISM_TYPE_COMPOSITION (prism_composition_get_type ())
+PRISM_AVAILABLE_IN_1_0
+G_DECLARE_FINAL_TYPE (PrismComposition, prism_composition, PRISM, COMPOSITION, GObject)
+
+PRISM_AVAILABLE_IN_1_0
+PrismComposition *prism_composition_new (PrismCompositionMode mode);
+PRISM_AVAILABLE_IN_1_0
+PrismCompositionMode prism_composition_get_mode (PrismComposition *self);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_folder (PrismComposition *self, GFile *folder);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_sandbox (PrismComposition *self, PrismSandbox *sandbox);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_policy (PrismComposition *self, PrismPolicy *policy);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_tool_policy (PrismComposition *self, const char *tool, PrismPolicy *policy);
+/* The host folder that a sandbox's workspace is, where it is one: approvals show it. */
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_workspace (PrismComposition *self, const char *workspace);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_tree_identity (PrismComposition *self, PrismTreeIdentity *identity);
+/* A command that coding_check may run by its name; timeout_ms 0 = 10 minutes. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_add_check (
+    PrismComposition *self, const char *name, const char *const *argv, gint64 timeout_ms, GError **error);
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_set_limit (PrismComposition *self, const char *name, gint64 value, GError **error);
+PRISM_AVAILABLE_IN_1_0
+gint64 prism_composition_get_limit (PrismComposition *self, const char *name);
+/* A tool of the caller's own beside the others. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_add_tool (PrismComposition *self, PrismTool *tool, GError **error);
+
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_bind (PrismComposition *self, GCancellable *cancellable, GError **error);
+/* Of PrismTool, in a fixed order; before bind() it is empty. */
+PRISM_AVAILABLE_IN_1_0
+GListModel *prism_composition_get_tools (PrismComposition *self);
+PRISM_AVAILABLE_IN_1_0
+PrismTool *prism_composition_find_tool (PrismComposition *self, const char *name);
+PRISM_AVAILABLE_IN_1_0
+PrismCapabilities *prism_composition_dup_capabilities (PrismComposition *self);
+PRISM_AVAILABLE_IN_1_0
+char **prism_composition_dup_warnings (PrismComposition *self);
+PRISM_AVAILABLE_IN_1_0
+const char *prism_composition_get_workspace_root (PrismComposition *self);
+PRISM_AVAILABLE_IN_1_0
+PrismTreeIdentity *prism_composition_dup_tree_identity (PrismComposition *self);
+
+G_END_DECLS

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One call of one of the library's own tools. */
+#pragma once
+
+#include "prism-tool-private.h"
+#include "prism-tool-result-private.h"
+#include "prism-tool-settings-private.h"
+
+G_BEGIN_DECLS
+
+typedef struct _PrismToolRun PrismToolRun;
+
+typedef struct
+{
+  const char *name, *title, *description;
+  const char *schema; /* JSON Schema; what it does not name is refused */
+  PrismEffect effect;
+  gboolean exclusive;
+  gboolean (*run) (PrismToolRun *run, GError **error);
+  void (*accept) (JsonObject *arguments); /* (nullable): other forms that models send */
+} PrismToolKind;
+
+struct _PrismToolRun
+{
+  PrismToolSettings *settings;
+  const PrismToolKind *kind;
+  PrismToolOperation *operation;
+  GCancellable *cancellable;
+  JsonObject *arguments;
+  PrismToolResult *result;
+  JsonBuilder *metadata; /* an open object */
+  GPtrArray *entered;    /* paths that this run has for itself */
+};
+
+/* Answers the operation. */
+void prism_tool_run (PrismToolSettings *settings, const PrismToolKind *kind, PrismToolOperation *operation);
+
+gint64 prism_tool_limit (const PrismToolRun *run, PrismToolLimit limit);
+
+/* --- arguments: they fit the schema ----------------------------------------------------------- */
+
+const char *prism_tool_get_string (PrismToolRun *run, const char *name); /* NULL: not there */
+gint64 prism_tool_get_integer (PrismToolRun *run, const char *name, gint64 otherwise);
+gboolean prism_tool_get_boolean (PrismToolRun *run, const char *name, gboolean otherwise);
+JsonArray *prism_tool_get_array (PrismToolRun *run, const char *name);
+/* Refuses what is over @limit, naming it. */
+gboolean
+prism_tool_get_bounded (PrismToolRun *run, const char *name, PrismToolLimit limit, gint64 *value, GError **error);
+
+/* --- paths --------------------------------------------------------------------------------------- */
+
+/* An absolute path below the root, of what the model wrote: other spellings of what is there
+ * are found. NULL and ESCAPE where its words lead out. */
+char *prism_tool_dup_path (PrismToolRun *run, const char *name, GError **error);
+char *prism_tool_resolve (PrismToolRun *run, const char *written, GError **error);
+/* As the model is shown it, and may send it back: relative to the root, bytes that are no
+ * text as \xHH. */
+char *prism_tool_show (PrismToolRun *run, const char *path);
+char *prism_tool_escape (const char *bytes);
+char *prism_tool_unescape (const char *text, GError **error);
+
+/* --- permission ------------------------------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *kind, *operation;
+  PrismRisk risk;
+  PrismEffect effect;
+  char **paths;   /* (nullable) what the policy put in their place comes back in it */
+  char **command; /* (nullable) likewise */
+  const char *const *argv;
+  const char *summary;
+} PrismToolAsk;
+
+gboolean prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error);
+
+/* --- the tree ------------------------------------------------------------------------------------------ */
+
+/* Nobody else writes there before this run ends. */
+gboolean prism_tool_enter (PrismToolRun *run, const char *path, GError **error);
+/* Takes a tree's error and makes it a tool's. */
+void prism_tool_take_fault (GError **error, GError *fault);
+/* The content that the file has now is what was read last, where the guard is on. */
+gboolean prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError **error);
+void prism_tool_changed (PrismToolRun *run, const char *path, const char *operation);
+
+/* --- what it says ------------------------------------------------------------------------------------------ */
+
+void prism_tool_say (PrismToolRun *run, const char *format, ...) G_GNUC_PRINTF (2, 3);
+void prism_tool_add_string (PrismToolRun *run, const char *name, const char *value);
+void prism_tool_add_integer (PrismToolRun *run, const char *name, gint64 value);
+void prism_tool_add_boolean (PrismToolRun *run, const char *name, gboolean value);
+gboolean prism_tool_fail (GError **error, PrismToolError code, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+/* --- schemas -------------------------------------------------------------------------------------------------- */
+
+gboolean prism_tool_schema_check (JsonObject *schema, JsonObject *arguments, GError **error);
+
+/* --- the table --------------------------------------------------------------------------------------------------- */
+
+/* Ends with a NULL name. */
+extern const PrismToolKind prism_tool_kinds[];
+extern const PrismToolKind prism_tool_git_kinds[];
+extern const PrismToolKind prism_tool_other_kinds[]; /* coding_check, ask_user_decision */
+extern const PrismToolKind prism_tool_alias_kinds[];
+
+G_END_DECLS

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A call from its arguments to its answer. TRUST: the arguments are a model's; they were
+ * parsed, and are checked against the tool's schema here before anything else happens. */
+#include "prism-tool-run-private.h"
+
+#include <string.h>
+
+#include "prism-operation-private.h"
+
+gint64
+prism_tool_limit (const PrismToolRun *run, PrismToolLimit limit)
+{
+  return run->settings->limits[limit];
+}
+
+/* --- saying ---------------------------------------------------------------------------- */
+
+void
+prism_tool_say (PrismToolRun *run, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  prism_tool_result_add_text (run->result, text);
+}
+
+void
+prism_tool_add_string (PrismToolRun *run, const char *name, const char *value)
+{
+  json_builder_set_member_name (run->metadata, name);
+  if (value == NULL)
+    json_builder_add_null_value (run->metadata);
+  else
+    {
+      g_autofree char *valid = g_utf8_make_valid (value, -1);
+      json_builder_add_string_value (run->metadata, valid);
+    }
+}
+
+void
+prism_tool_add_integer (PrismToolRun *run, const char *name, gint64 value)
+{
+  json_builder_set_member_name (run->metadata, name);
+  json_builder_add_int_value (run->metadata, value);
+}
+
+void
+prism_tool_add_boolean (PrismToolRun *run, const char *name, gboolean value)
+{
+  json_builder_set_member_name (run->metadata, name);
+  json_builder_add_boolean_value (run->metadata, value);
+}
+
+gboolean
+prism_tool_fail (GError **error, PrismToolError code, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error_literal (error, PRISM_TOOL_ERROR, (int)code, text);
+  return FALSE;
+}
+
+void
+prism_tool_take_fault (GError **error, GError *fault)
+{
+  static const PrismToolError codes[] = {
+    [PRISM_TREE_FAULT_FAILED] = PRISM_TOOL_ERROR_FAILED,       [PRISM_TREE_FAULT_INVALID] = PRISM_TOOL_ERROR_INVALID,
+    [PRISM_TREE_FAULT_NOT_FOUND] = PRISM_TOOL_ERROR_NOT_FOUND, [PRISM_TREE_FAULT_ESCAPE] = PRISM_TOOL_ERROR_ESCAPE,
+    [PRISM_TREE_FAULT_DENIED] = PRISM_TOOL_ERROR_DENIED,       [PRISM_TREE_FAULT_EXISTS] = PRISM_TOOL_ERROR_CONFLICT,
+    [PRISM_TREE_FAULT_TYPE] = PRISM_TOOL_ERROR_TYPE,           [PRISM_TREE_FAULT_LIMIT] = PRISM_TOOL_ERROR_LIMIT,
+    [PRISM_TREE_FAULT_CANCELLED] = PRISM_TOOL_ERROR_CANCELLED, [PRISM_TREE_FAULT_LOST] = PRISM_TOOL_ERROR_FAILED,
+  };
+  PrismToolError code = PRISM_TOOL_ERROR_FAILED;
+
+  if (fault->domain == PRISM_TREE_FAULT && (guint)fault->code < G_N_ELEMENTS (codes))
+    code = codes[fault->code];
+  g_set_error_literal (error, PRISM_TOOL_ERROR, (int)code, fault->message);
+  g_error_free (fault);
+}
+
+/* --- arguments ------------------------------------------------------------------------------ */
+
+const char *
+prism_tool_get_string (PrismToolRun *run, const char *name)
+{
+  return json_object_has_member (run->arguments, name) ? json_object_get_string_member (run->arguments, name) : NULL;
+}
+
+gint64
+prism_tool_get_integer (PrismToolRun *run, const char *name, gint64 otherwise)
+{
+  return json_object_has_member (run->arguments, name) ? json_object_get_int_member (run->arguments, name) : otherwise;
+}
+
+gboolean
+prism_tool_get_boolean (PrismToolRun *run, const char *name, gboolean otherwise)
+{
+  return json_object_has_member (run->arguments, name) ? json_object_get_boolean_member (run->arguments, name)
+                                                       : otherwise;
+}
+
+JsonArray *
+prism_tool_get_array (PrismToolRun *run, const char *name)
+{
+  return json_object_has_member (run->arguments, name) ? json_object_get_array_member (run->arguments, name) : NULL;
+}
+
+gboolean
+prism_tool_get_bounded (PrismToolRun *run, const char *name, PrismToolLimit limit, gint64 *value, GError **error)
+{
+  gint64 most = prism_tool_limit (run, limit);
+
+  *value = prism_tool_get_integer (run, name, most);
+  if (*value <= most)
+    return TRUE;
+  return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
+                          "%s: %" G_GINT64_FORMAT " is more than %" G_GINT64_FORMAT " (%s); send at most that", name,
+                          *value, most, prism_tool_limit_rows[limit].name);
+}
+
+/* --- permission --------------------------------------------------------------------------------- */
+
+static PrismPolicy *
+policy_of (PrismToolRun *run)
+{
+  const char *name = run->kind->name;
+  PrismPolicy *own;
+
+  /* Another name for a tool is no way round its policy. */
+  if (g_str_equal (name, "bash"))
+    name = "shell";
+  else if (g_str_equal (name, "ls"))
+    name = "repo_list";
+  own = g_hash_table_lookup (run->settings->policies, name);
+  return own != NULL ? own : run->settings->policy;
+}
+
+static PrismAction *
+make_action (PrismToolRun *run, const PrismToolAsk *ask)
+{
+  PrismAction *action = prism_action_new (ask->kind, ask->operation);
+  PrismToolContext *context = prism_tool_operation_get_context (run->operation);
+  const char *arguments = prism_tool_operation_get_arguments (run->operation);
+  const char *root = prism_tree_get_root (run->settings->tree);
+  g_autoptr (GBytes) bytes = g_bytes_new (arguments, strlen (arguments));
+
+  prism_action_set_effect (action, ask->effect);
+  prism_action_set_risk (action, ask->risk);
+  if (ask->paths != NULL)
+    prism_action_set_paths (action, (const char *const *)ask->paths);
+  if (ask->command != NULL)
+    prism_action_set_command (action, *ask->command);
+  if (ask->argv != NULL)
+    prism_action_set_argv (action, ask->argv);
+  if (ask->command != NULL || ask->argv != NULL)
+    prism_action_set_directory (action, root);
+  prism_action_set_arguments (action, bytes);
+  prism_action_set_summary (action, ask->summary);
+  prism_action_set_identity (action, context != NULL ? prism_tool_context_get_run_id (context) : NULL,
+                             context != NULL ? prism_tool_context_get_session_id (context) : NULL,
+                             run->settings->sandbox_id);
+  if (run->settings->sandboxed)
+    prism_action_set_tree (action, root, run->settings->workspace);
+  return action;
+}
+
+/* What a policy puts in the place of what was asked is held to the same root. */
+static gboolean
+take_modified (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *modified, GError **error)
+{
+  const char *const *paths = prism_action_get_paths (modified);
+  const char *command = prism_action_get_command (modified);
+
+  for (guint i = 0; ask->paths != NULL && paths != NULL && ask->paths[i] != NULL && paths[i] != NULL; i++)
+    {
+      char *path = prism_tool_resolve (run, paths[i], error);
+      if (path == NULL)
+        return FALSE;
+      g_free (ask->paths[i]);
+      ask->paths[i] = path;
+    }
+  if (ask->command != NULL && command != NULL)
+    {
+      g_free (*ask->command);
+      *ask->command = g_strdup (command);
+    }
+  return TRUE;
+}
+
+static gboolean
+deny (PrismDecision *decision, GError **error)
+{
+  const char *reason = prism_decision_get_reason (decision), *remedy = prism_decision_get_remedy (decision);
+
+  return prism_tool_fail (
+      error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s",
+      prism_decision_get_reason_id (decision) != NULL ? prism_decision_get_reason_id (decision) : "policy",
+      reason != NULL ? reason : "the policy says no", remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+}
+
+gboolean
+prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error)
+{
+  PrismPolicy *policy = policy_of (run);
+  g_autoptr (PrismAction) action = NULL;
+  g_autoptr (PrismDecision) decision = NULL;
+  g_autoptr (GError) wrong = NULL;
+
+  if (run->settings->read_only && ask->effect != PRISM_EFFECT_NONE)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (read-only): these tools only look");
+  if (policy == NULL)
+    return TRUE;
+  action = make_action (run, ask);
+  decision = prism_policy_check (policy, action, run->cancellable, &wrong);
+  if (g_cancellable_is_cancelled (run->cancellable))
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
+  if (decision == NULL)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied: the policy gave no answer: %s", wrong->message);
+  if (!prism_decision_get_allowed (decision))
+    return deny (decision, error);
+  if (prism_decision_get_modified (decision) != NULL)
+    return take_modified (run, ask, prism_decision_get_modified (decision), error);
+  return TRUE;
+}
+
+/* --- the tree -------------------------------------------------------------------------------------- */
+
+gboolean
+prism_tool_enter (PrismToolRun *run, const char *path, GError **error)
+{
+  if (!prism_tool_settings_enter (run->settings, path, run->cancellable))
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
+  g_ptr_array_add (run->entered, g_strdup (path));
+  return TRUE;
+}
+
+gboolean
+prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError **error)
+{
+  g_autofree char *note = NULL;
+  g_autofree char *hash = NULL;
+  g_autofree char *shown = NULL;
+
+  if (!run->settings->read_before_write || now == NULL || prism_tool_get_boolean (run, "force", FALSE))
+    return TRUE;
+  note = prism_tool_settings_dup_note (run->settings, path);
+  hash = g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, now);
+  if (note != NULL && g_str_equal (note, hash))
+    return TRUE;
+  shown = prism_tool_show (run, path);
+  return prism_tool_fail (error, PRISM_TOOL_ERROR_CONFLICT,
+                          note == NULL ? "%s was not read yet: call read first, or send \"force\": true"
+                                       : "%s changed since it was read: read it again, or send \"force\": true",
+                          shown);
+}
+
+typedef struct
+{
+  PrismComposition *composition;
+  char *path, *operation, *call_id;
+} Change;
+
+static void
+change_emit (gpointer data)
+{
+  Change *change = data;
+
+  prism_composition_emit_file_changed (change->composition, change->path, change->operation, change->call_id);
+}
+
+static void
+change_free (gpointer data)
+{
+  Change *change = data;
+
+  g_object_unref (change->composition);
+  g_free (change->path);
+  g_free (change->operation);
+  g_free (change->call_id);
+  g_free (change);
+}
+
+void
+prism_tool_changed (PrismToolRun *run, const char *path, const char *operation)
+{
+  g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
+  PrismToolContext *context = prism_tool_operation_get_context (run->operation);
+  Change *change;
+
+  if (composition == NULL)
+    return;
+  change = g_new (Change, 1);
+  *change = (Change){ g_steal_pointer (&composition), g_strdup (path), g_strdup (operation),
+                      g_strdup (context != NULL ? prism_tool_context_get_call_id (context) : NULL) };
+  prism_operation_emit (PRISM_OPERATION (run->operation), change_emit, change, change_free, NULL, NULL);
+}
+
+/* --- a run -------------------------------------------------------------------------------------------- */
+
+static gboolean
+check_arguments (PrismToolRun *run, GError **error)
+{
+  g_autoptr (JsonNode) schema = json_from_string (run->kind->schema, NULL);
+
+  if (run->kind->accept != NULL)
+    run->kind->accept (run->arguments);
+  return prism_tool_schema_check (json_node_get_object (schema), run->arguments, error);
+}
+
+static void
+answer (PrismToolRun *run, const GError *error)
+{
+  if (error != NULL && g_error_matches (error, PRISM_TOOL_ERROR, PRISM_TOOL_ERROR_CANCELLED))
+    {
+      g_object_unref (run->metadata);
+      prism_operation_fail (PRISM_OPERATION (run->operation), error);
+      return;
+    }
+  if (error != NULL)
+    prism_tool_result_set_error (run->result, error);
+  json_builder_end_object (run->metadata);
+  prism_tool_result_take_metadata (run->result, run->metadata);
+  prism_tool_operation_complete (run->operation, run->result);
+}
+
+void
+prism_tool_run (PrismToolSettings *settings, const PrismToolKind *kind, PrismToolOperation *operation)
+{
+  PrismToolRun run = { .settings = settings, .kind = kind, .operation = operation };
+  g_autoptr (GError) error = NULL;
+
+  run.cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
+  run.arguments = prism_tool_operation_get_object (operation);
+  run.result = prism_tool_result_new ();
+  run.metadata = json_builder_new_immutable ();
+  json_builder_begin_object (run.metadata);
+  run.entered = g_ptr_array_new_with_free_func (g_free);
+  if (check_arguments (&run, &error))
+    kind->run (&run, &error);
+  for (guint i = 0; i < run.entered->len; i++)
+    prism_tool_settings_leave (settings, run.entered->pdata[i]);
+  answer (&run, error);
+  g_ptr_array_unref (run.entered);
+  g_object_unref (run.result);
+}

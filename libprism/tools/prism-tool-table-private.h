@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-tool-run-private.h"
+
+G_BEGIN_DECLS
+
+gboolean prism_tool_run_shell (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_bash (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_read (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_write (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_edit (PrismToolRun *run, GError **error);
+void prism_tool_accept_edit (JsonObject *arguments);
+gboolean prism_tool_run_list (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_ls (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_search (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_glob (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_delete (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_move (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_check (PrismToolRun *run, GError **error);
+gboolean prism_tool_run_ask (PrismToolRun *run, GError **error);
+
+G_END_DECLS
