@@ -156,6 +156,7 @@ judge_network (Judge *judge, PrismDockerEgress egress)
   g_autoptr (GString) missing = g_string_new (NULL);
 
   need (missing, strcmp (host_text (judge, "NetworkMode"), "none") == 0, "it is on a network of the engine's");
+  need (missing, !judge->facts->routes_known || judge->facts->no_routes, "its network namespace has a route");
   need (missing, egress == PRISM_DOCKER_EGRESS_NONE, "what the egress policy allows is reached, through the proxy");
   need (missing, has_no_capabilities (judge), "capabilities are left");
   decide (judge, PRISM_CONTROLS_NETWORK, "network", missing,
@@ -175,6 +176,7 @@ judge_egress (Judge *judge, PrismDockerEgress egress)
   need (missing, none || judge->asked->attestation != NULL,
         "it is on a network of the engine's, and no attestation says that this leads only to a proxy");
   need (missing, egress != PRISM_DOCKER_EGRESS_OPEN, "the egress policy allows everything");
+  need (missing, !none || !judge->facts->routes_known || judge->facts->no_routes, "its network namespace has a route");
   need (missing, has_no_capabilities (judge), "capabilities are left");
   if (!none)
     evidence = "claimed, not proved: the attestation that the host gave says that the network leads only to the proxy";
@@ -188,7 +190,9 @@ judge_process (Judge *judge)
   const char *ipc = host_text (judge, "IpcMode");
 
   need (missing, has_own_pids (judge), "it has no pid namespace of its own");
-  need (missing, strcmp (ipc, "private") == 0 || strcmp (ipc, "none") == 0, "it has no IPC namespace of its own");
+  need (missing,
+        judge->facts->ipc_known ? judge->facts->own_ipc : strcmp (ipc, "private") == 0 || strcmp (ipc, "none") == 0,
+        "it has no IPC namespace of its own");
   need (missing, has_no_capabilities (judge), "capabilities are left");
   decide (judge, PRISM_CONTROLS_PROCESS, "process", missing,
           "a pid namespace and an IPC namespace of its own, the agent as pid 1, which cannot be traced");

@@ -2,6 +2,7 @@
 #include "prism-docker-engine.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "prism-docker-cli.h"
@@ -10,8 +11,9 @@
 
 /* Docker 19.03 is the first with what is asked for; what is newer than the last is not
  * asked for. */
-#define LEAST_MINOR 40
-#define MOST_MINOR  47
+#define LEAST_MINOR    40
+#define MOST_MINOR     47
+#define MOST_PROCESSES 32768
 
 struct _PrismDockerEngine
 {
@@ -23,6 +25,7 @@ struct _PrismDockerEngine
   GCancellable *cancellable;
   gint64 deadline;
   guint minor;
+  gboolean podman;
 };
 
 static char *
@@ -280,6 +283,7 @@ open_socket (PrismDockerEngine *self, GError **error)
       return FALSE;
     }
   minor = parse_minor (prism_http_client_get_header (self->client, "Api-Version"));
+  self->podman = prism_http_client_get_header (self->client, "Libpod-Api-Version") != NULL;
   if (minor < LEAST_MINOR)
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE,
@@ -309,7 +313,10 @@ open_program (PrismDockerEngine *self, GError **error)
   /* Podman's own has no API version: its program is its engine. */
   if (minor == 0 && prism_http_json_get (root, "Client", NULL) != NULL
       && prism_http_json_get (root, "Server", NULL) == NULL)
-    minor = LEAST_MINOR;
+    {
+      minor = LEAST_MINOR;
+      self->podman = TRUE;
+    }
   if (minor < LEAST_MINOR)
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI,
@@ -540,17 +547,27 @@ create (PrismDockerEngine *self, const char *name, const char *body, GError **er
   return NULL;
 }
 
+/* Podman raises it to its own default otherwise, and fails where it may not. It counts all
+ * that runs under the commands' id; how many one sandbox may have its control group says. */
+static gint64
+find_most_processes (void)
+{
+  struct rlimit limit;
+  return getrlimit (RLIMIT_NPROC, &limit) == 0 ? (gint64)MIN (limit.rlim_max, MOST_PROCESSES) : MOST_PROCESSES;
+}
+
 char *
 prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan, GError **error)
 {
+  const PrismDockerDialect dialect = { self->minor, self->podman, find_most_processes () };
   g_autofree char *body = NULL;
 
   if (self->by_program)
     {
-      g_auto (GStrv) argv = prism_docker_plan_to_argv (plan);
+      g_auto (GStrv) argv = prism_docker_plan_to_argv (plan, &dialect);
       return create_by_program (self, (const char *const *)argv, error);
     }
-  body = prism_docker_plan_to_json (plan, self->minor);
+  body = prism_docker_plan_to_json (plan, &dialect);
   return create (self, plan->name, body, error);
 }
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MOST_TEXT (64 * 1024)
@@ -162,15 +163,38 @@ prism_docker_maps_root (const char *uid_map)
   return FALSE;
 }
 
+/* A line of names, then one for each route. */
+gboolean
+prism_docker_has_routes (const char *route)
+{
+  const char *end = strchr (route, '\n');
+  return end != NULL && end[1] != 0;
+}
+
+/* Whether it is in another one than this process; only who may trace it can tell. */
+static void
+compare_ipc (gint pid, PrismDockerFacts *facts)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/ns/ipc", pid);
+  struct stat theirs, ours;
+
+  facts->ipc_known = stat (path, &theirs) == 0 && stat ("/proc/self/ns/ipc", &ours) == 0;
+  facts->own_ipc = facts->ipc_known && (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
+}
+
 void
 prism_docker_peer_find_facts (gint pid, PrismDockerFacts *facts)
 {
   g_autofree char *status = read_proc (pid, "status");
   g_autofree char *map = read_proc (pid, "uid_map");
+  g_autofree char *route = read_proc (pid, "net/route");
 
   *facts = (PrismDockerFacts){ 0 };
   if (status != NULL)
     prism_docker_facts_parse_status (facts, status);
+  compare_ipc (pid, facts);
+  facts->routes_known = route != NULL;
+  facts->no_routes = route != NULL && !prism_docker_has_routes (route);
   facts->own_user = map != NULL && !prism_docker_maps_root (map);
 }
 

@@ -26,6 +26,8 @@ typedef struct
   gboolean no_new_privs;
   gboolean filtered;        /* by a seccomp filter */
   gboolean own_pids;
+  gboolean ipc_known, own_ipc;
+  gboolean routes_known, no_routes; /* in its network namespace */
   gboolean own_user;        /* a user namespace in which its root is not the host's */
   guint uid, gid;           /* on the host */
 } PrismDockerFacts;
@@ -41,5 +43,6 @@ gint64 prism_docker_count_memory_kills (const char *group);
 gboolean prism_docker_cgroup_names (const char *text, const char *container);
 void prism_docker_facts_parse_status (PrismDockerFacts *facts, const char *text);
 gboolean prism_docker_maps_root (const char *uid_map);
+gboolean prism_docker_has_routes (const char *route);
 
 G_END_DECLS

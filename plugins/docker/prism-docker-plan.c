@@ -107,20 +107,19 @@ add_bind (PrismDockerPlan *self, char *source, const char *target, gboolean read
 }
 
 static void
-add_tmpfs (PrismDockerPlan *self, const char *target, char *options)
+add_tmpfs (PrismDockerPlan *self, const char *target, char *options, gboolean owned)
 {
   PrismDockerTmpfs *tmpfs = g_new (PrismDockerTmpfs, 1);
-  *tmpfs = (PrismDockerTmpfs){ g_strdup (target), options };
+  *tmpfs = (PrismDockerTmpfs){ g_strdup (target), options, owned };
   g_ptr_array_add (self->tmpfs, tmpfs);
 }
 
 /* The commands' own; programs built there must run. An inode costs memory too. */
 static void
-add_own_tmpfs (PrismDockerPlan *self, const PrismDockerAsked *asked, const char *target, gint64 bytes, const char *mode)
+add_own_tmpfs (PrismDockerPlan *self, const char *target, gint64 bytes, const char *mode)
 {
-  add_tmpfs (self, target,
-             g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",mode=%s,uid=%u,gid=%u", bytes, mode,
-                              asked->uid, asked->gid));
+  add_tmpfs (self, target, g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",mode=%s", bytes, mode),
+             TRUE);
 }
 
 /* --- where things are seen ----------------------------------------------------------- */
@@ -236,7 +235,7 @@ hide (PrismDockerPlan *self, const Shown *shown, const PrismDockerPath *path, co
 
   add_pins (self, shown, rest);
   if (path->kind == PRISM_DOCKER_KIND_FOLDER)
-    add_tmpfs (self, target, g_strdup ("ro,noexec,nosuid,nodev,size=4096,mode=000"));
+    add_tmpfs (self, target, g_strdup ("ro,noexec,nosuid,nodev,size=4096,mode=0000"), FALSE);
   else
     add_bind (self, g_build_filename (room, "empty", NULL), target, TRUE);
 }
@@ -350,13 +349,13 @@ add_own_places (PrismDockerPlan *self, const PrismDockerAsked *asked, const char
       g_autofree char *target = g_build_filename ("/etc", files[i], NULL);
       add_bind (self, g_build_filename (folder, "host", files[i], NULL), target, TRUE);
     }
-  add_own_tmpfs (self, asked, "/tmp", prism_limits_get (limits, "tmp-bytes"), "1777");
-  add_own_tmpfs (self, asked, PRISM_DOCKER_HOME, prism_limits_get (limits, "tmp-bytes"), "0700");
-  add_own_tmpfs (self, asked, "/downloads", prism_limits_get (limits, "download-bytes"), "0755");
+  add_own_tmpfs (self, "/tmp", prism_limits_get (limits, "tmp-bytes"), "1777");
+  add_own_tmpfs (self, PRISM_DOCKER_HOME, prism_limits_get (limits, "tmp-bytes"), "0700");
+  add_own_tmpfs (self, "/downloads", prism_limits_get (limits, "download-bytes"), "0755");
   for (guint i = 0; i < asked->views->len; i++)
     has_view = has_view || strcmp (((PrismDockerView *)asked->views->pdata[i])->target, inside) == 0;
   if (!has_view)
-    add_own_tmpfs (self, asked, inside, prism_limits_get (limits, "workspace-bytes"), "0755");
+    add_own_tmpfs (self, inside, prism_limits_get (limits, "workspace-bytes"), "0755");
   for (guint i = 0; volumes != NULL && volumes[i] != NULL && i < MOST_VOLUMES; i++)
     {
       gboolean there = rest_below (volumes[i], inside) != NULL || rest_below (volumes[i], "/tmp") != NULL
@@ -366,7 +365,7 @@ add_own_places (PrismDockerPlan *self, const PrismDockerAsked *asked, const char
       for (guint k = 0; k < self->tmpfs->len && !there; k++)
         there = strcmp (((PrismDockerTmpfs *)self->tmpfs->pdata[k])->target, volumes[i]) == 0;
       if (!there)
-        add_own_tmpfs (self, asked, volumes[i], VOLUME_BYTES, "0755");
+        add_own_tmpfs (self, volumes[i], VOLUME_BYTES, "0755");
     }
 }
 
@@ -495,6 +494,8 @@ prism_docker_plan_new (const PrismDockerAsked *asked,
   self->forget = g_ptr_array_new_with_free_func (g_free);
   self->name = g_strconcat ("prism-", asked->id, NULL);
   self->image = g_strdup (asked->options->image);
+  self->uid = asked->uid;
+  self->gid = asked->gid;
   self->user = g_strdup_printf ("%u:%u", asked->uid, asked->gid);
   self->runtime = g_strdup (asked->options->runtime);
   self->network = g_strdup (

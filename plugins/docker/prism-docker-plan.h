@@ -16,6 +16,7 @@ typedef struct
 {
   char *target;
   char *options;
+  gboolean owned; /* it belongs to the commands' ids */
 } PrismDockerTmpfs;
 
 /* A view that only root's commands' own ids may be seen through: made by the keeper, at
@@ -40,6 +41,7 @@ typedef struct
   GPtrArray *tmpfs;  /* PrismDockerTmpfs */
   GPtrArray *shifts; /* PrismDockerShift */
   GPtrArray *forget; /* char *: paths inside that a copy is not to have */
+  guint uid, gid;
   gint64 memory_bytes, shm_bytes, cpu_millis, pids, open_files, stop_seconds;
   gboolean auto_remove;
   gboolean copies; /* the workspace is imported */
@@ -54,12 +56,20 @@ PrismDockerPlan *prism_docker_plan_new (const PrismDockerAsked *asked,
                                         GString *offenders);
 void prism_docker_plan_free (PrismDockerPlan *self);
 
-/* The body of the engine's create request; @api_minor: of its version 1.N. */
-char *prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor);
+/* How an engine wants things to be said. */
+typedef struct
+{
+  guint minor;        /* of its API's version 1.N */
+  gboolean podman;    /* podman's words for a tmpfs's owner, and for limits that it would raise */
+  gint64 most_processes; /* RLIMIT_NPROC here: what podman may set it to */
+} PrismDockerDialect;
+
+/* The body of the engine's create request. */
+char *prism_docker_plan_to_json (const PrismDockerPlan *self, const PrismDockerDialect *dialect);
 /* The same for a container that is never started. */
 char *prism_docker_look_to_json (const char *image, const char *const *labels);
 /* The arguments of `docker create`, without the program's name. */
-char **prism_docker_plan_to_argv (const PrismDockerPlan *self);
+char **prism_docker_plan_to_argv (const PrismDockerPlan *self, const PrismDockerDialect *dialect);
 
 /* "sha256:…" of the image. */
 char *prism_docker_plan_dup_digest (const PrismDockerPlan *self);

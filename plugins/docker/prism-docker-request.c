@@ -61,8 +61,17 @@ say_labels (JsonBuilder *json, const char *const *labels)
   json_builder_end_object (json);
 }
 
+static char *
+dup_options (const PrismDockerPlan *self, const PrismDockerTmpfs *tmpfs, const PrismDockerDialect *dialect)
+{
+  if (!tmpfs->owned)
+    return g_strdup (tmpfs->options);
+  return dialect->podman ? g_strconcat (tmpfs->options, ",U", NULL)
+                         : g_strdup_printf ("%s,uid=%u,gid=%u", tmpfs->options, self->uid, self->gid);
+}
+
 static void
-say_mounts (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
+say_mounts (JsonBuilder *json, const PrismDockerPlan *self, const PrismDockerDialect *dialect)
 {
   json_builder_set_member_name (json, "Mounts");
   json_builder_begin_array (json);
@@ -77,7 +86,7 @@ say_mounts (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
       begin_object (json, "BindOptions");
       say_text (json, "Propagation", "rprivate");
       if (bind->readonly)
-        say_flag (json, api_minor >= FORCE_READONLY_MINOR ? "ReadOnlyForceRecursive" : "NonRecursive", TRUE);
+        say_flag (json, dialect->minor >= FORCE_READONLY_MINOR ? "ReadOnlyForceRecursive" : "NonRecursive", TRUE);
       json_builder_end_object (json);
       json_builder_end_object (json);
     }
@@ -86,13 +95,24 @@ say_mounts (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
   for (guint i = 0; i < self->tmpfs->len; i++)
     {
       const PrismDockerTmpfs *tmpfs = self->tmpfs->pdata[i];
-      say_text (json, tmpfs->target, tmpfs->options);
+      g_autofree char *options = dup_options (self, tmpfs, dialect);
+      say_text (json, tmpfs->target, options);
     }
   json_builder_end_object (json);
 }
 
 static void
-say_host (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
+say_ulimit (JsonBuilder *json, const char *name, gint64 value)
+{
+  json_builder_begin_object (json);
+  say_text (json, "Name", name);
+  say_number (json, "Soft", value);
+  say_number (json, "Hard", value);
+  json_builder_end_object (json);
+}
+
+static void
+say_host (JsonBuilder *json, const PrismDockerPlan *self, const PrismDockerDialect *dialect)
 {
   static const char *const all[] = { "ALL", NULL }, *const none[] = { NULL };
   static const char *const security[] = { "no-new-privileges=true", NULL };
@@ -129,18 +149,12 @@ say_host (JsonBuilder *json, const PrismDockerPlan *self, guint api_minor)
   json_builder_end_object (json);
   json_builder_set_member_name (json, "Ulimits");
   json_builder_begin_array (json);
-  json_builder_begin_object (json);
-  say_text (json, "Name", "nofile");
-  say_number (json, "Soft", self->open_files);
-  say_number (json, "Hard", self->open_files);
-  json_builder_end_object (json);
-  json_builder_begin_object (json);
-  say_text (json, "Name", "core");
-  say_number (json, "Soft", 0);
-  say_number (json, "Hard", 0);
-  json_builder_end_object (json);
+  say_ulimit (json, "nofile", self->open_files);
+  say_ulimit (json, "core", 0);
+  if (dialect->podman && dialect->most_processes > 0)
+    say_ulimit (json, "nproc", dialect->most_processes);
   json_builder_end_array (json);
-  say_mounts (json, self, api_minor);
+  say_mounts (json, self, dialect);
   json_builder_end_object (json);
 }
 
@@ -175,7 +189,7 @@ prism_docker_look_to_json (const char *image, const char *const *labels)
 }
 
 char *
-prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor)
+prism_docker_plan_to_json (const PrismDockerPlan *self, const PrismDockerDialect *dialect)
 {
   static const char *const no_check[] = { "NONE", NULL }, *const nothing[] = { NULL };
   g_autoptr (JsonBuilder) json = json_builder_new ();
@@ -199,7 +213,7 @@ prism_docker_plan_to_json (const PrismDockerPlan *self, guint api_minor)
   say_list (json, "Test", no_check);
   json_builder_end_object (json);
   say_labels (json, (const char *const *)self->labels);
-  say_host (json, self, api_minor);
+  say_host (json, self, dialect);
   json_builder_end_object (json);
   return finish (json);
 }
@@ -230,7 +244,7 @@ append_field (GString *list, const char *name, const char *value)
 }
 
 static void
-add_mounts (GPtrArray *argv, const PrismDockerPlan *self)
+add_mounts (GPtrArray *argv, const PrismDockerPlan *self, const PrismDockerDialect *dialect)
 {
   for (guint i = 0; i < self->binds->len; i++)
     {
@@ -245,12 +259,13 @@ add_mounts (GPtrArray *argv, const PrismDockerPlan *self)
   for (guint i = 0; i < self->tmpfs->len; i++)
     {
       const PrismDockerTmpfs *tmpfs = self->tmpfs->pdata[i];
-      add (argv, "--tmpfs=%s:%s", tmpfs->target, tmpfs->options);
+      g_autofree char *options = dup_options (self, tmpfs, dialect);
+      add (argv, "--tmpfs=%s:%s", tmpfs->target, options);
     }
 }
 
 char **
-prism_docker_plan_to_argv (const PrismDockerPlan *self)
+prism_docker_plan_to_argv (const PrismDockerPlan *self, const PrismDockerDialect *dialect)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
 
@@ -281,11 +296,14 @@ prism_docker_plan_to_argv (const PrismDockerPlan *self)
   add (argv, "--shm-size=%" G_GINT64_FORMAT, self->shm_bytes);
   add (argv, "--ulimit=nofile=%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, self->open_files, self->open_files);
   add (argv, "--ulimit=core=0:0");
+  if (dialect->podman && dialect->most_processes > 0)
+    add (argv, "--ulimit=nproc=%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, dialect->most_processes,
+         dialect->most_processes);
   if (self->runtime != NULL)
     add (argv, "--runtime=%s", self->runtime);
   for (guint i = 0; self->labels[i] != NULL; i++)
     add (argv, "--label=%s", self->labels[i]);
-  add_mounts (argv, self);
+  add_mounts (argv, self, dialect);
   add (argv, "--entrypoint=%s", self->command[0]);
   add (argv, "%s", self->image);
   for (guint i = 1; self->command[i] != NULL; i++)

@@ -63,10 +63,11 @@ take (PrismDockerAsked *asked, PrismDockerOptions *options, char *line)
 static void
 judge (const PrismDockerPlan *plan)
 {
-  g_autofree char *json = prism_docker_plan_to_json (plan, 41);
+  const PrismDockerDialect dialect = { 41, FALSE, 0 };
+  g_autofree char *json = prism_docker_plan_to_json (plan, &dialect);
   g_autoptr (GBytes) bytes = g_bytes_new (json, strlen (json));
   g_autoptr (JsonNode) root = prism_http_json_parse (bytes, NULL);
-  g_auto (GStrv) argv = prism_docker_plan_to_argv (plan);
+  g_auto (GStrv) argv = prism_docker_plan_to_argv (plan, &dialect);
   guint image = 0;
 
   if (g_utf8_validate (json, -1, NULL))

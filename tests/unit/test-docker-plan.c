@@ -17,6 +17,8 @@
 #define IMAGE  "registry.example:5000/team/image@" DIGEST
 #define ID     "00112233445566778899aabbccddeeff"
 
+static const PrismDockerDialect docker = { 41, FALSE, 0 }, podman = { 41, TRUE, 4000 };
+
 /* --- names ------------------------------------------------------------------------- */
 
 static void
@@ -204,7 +206,7 @@ static void
 test_hardened (Fixture *self, gconstpointer data)
 {
   g_autoptr (PrismDockerPlan) plan = make_plan (self, NULL);
-  g_autofree char *json = prism_docker_plan_to_json (plan, 41);
+  g_autofree char *json = prism_docker_plan_to_json (plan, &docker);
   g_autoptr (JsonNode) root = parse (json);
   JsonNode *host = prism_http_json_get (root, "HostConfig", NULL);
   static const struct
@@ -249,8 +251,8 @@ test_no_secrets (Fixture *self, gconstpointer data)
   prism_sandbox_spec_add_secret (self->asked.spec, "TOKEN", "sesame");
   prism_sandbox_spec_set_variable (self->asked.spec, "COLOUR", "mauve");
   plan = make_plan (self, NULL);
-  json = prism_docker_plan_to_json (plan, 41);
-  argv = prism_docker_plan_to_argv (plan);
+  json = prism_docker_plan_to_json (plan, &docker);
+  argv = prism_docker_plan_to_argv (plan, &docker);
   g_assert_null (strstr (json, "sesame"));
   g_assert_null (strstr (json, "mauve"));
   for (guint i = 0; argv[i] != NULL; i++)
@@ -282,12 +284,26 @@ test_workspace_tmpfs (Fixture *self, gconstpointer data)
   const PrismDockerTmpfs *tmpfs = find_tmpfs (plan, "/workspace");
 
   g_assert_nonnull (tmpfs);
-  g_assert_cmpstr (tmpfs->options, ==, "rw,exec,nosuid,nodev,size=1073741824,mode=0755,uid=10001,gid=10001");
+  g_assert_cmpstr (tmpfs->options, ==, "rw,exec,nosuid,nodev,size=1073741824,mode=0755");
   g_assert_nonnull (find_tmpfs (plan, "/tmp"));
   g_assert_nonnull (find_tmpfs (plan, "/downloads"));
   g_assert_nonnull (find_tmpfs (plan, "/home/prism"));
   g_assert_true (find_bind (plan, "/.prism/agent")->readonly);
   g_assert_true (find_bind (plan, "/.prism/host")->readonly);
+}
+
+/* Both kinds of engine give it to the commands, each by its own word. */
+static void
+test_dialects (Fixture *self, gconstpointer data)
+{
+  g_autoptr (PrismDockerPlan) plan = make_plan (self, NULL);
+  g_autofree char *one = prism_docker_plan_to_json (plan, &docker);
+  g_autofree char *other = prism_docker_plan_to_json (plan, &podman);
+
+  g_assert_nonnull (strstr (one, "mode=0755,uid=10001,gid=10001"));
+  g_assert_null (strstr (one, "nproc"));
+  g_assert_nonnull (strstr (other, "mode=0755,U\""));
+  g_assert_nonnull (strstr (other, "\"nproc\",\"Soft\":4000"));
 }
 
 /* Root's view of another's folder is shifted; what is protected and hidden is in the
@@ -333,7 +349,7 @@ test_arguments (Fixture *self, gconstpointer data)
 
   add_view (self, "/x,readonly=false,\"y", "/mnt/z", FALSE, 10001);
   plan = make_plan (self, NULL);
-  argv = prism_docker_plan_to_argv (plan);
+  argv = prism_docker_plan_to_argv (plan, &docker);
   for (guint i = 0; argv[i] != NULL; i++)
     if (g_str_has_prefix (argv[i], "--mount=") && strstr (argv[i], "/mnt/z") != NULL)
       found = argv[i];
@@ -448,6 +464,8 @@ test_kernel (void)
   g_assert_false (facts.no_capabilities || facts.no_new_privs || facts.filtered || facts.own_pids);
   g_assert_true (prism_docker_maps_root ("         0          0 4294967295\n"));
   g_assert_false (prism_docker_maps_root ("         0     100000      65536\n"));
+  g_assert_false (prism_docker_has_routes ("Iface\tDestination\n"));
+  g_assert_true (prism_docker_has_routes ("Iface\tDestination\neth0\t00000000\n"));
   g_assert_cmpuint (prism_docker_owner_parse_start ("12 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 x"),
                     ==, 4711);
 }
@@ -562,6 +580,7 @@ main (int argc, char **argv)
   g_test_add ("/docker/hardened", Fixture, NULL, set_up, test_hardened, tear_down);
   g_test_add ("/docker/no-secrets", Fixture, NULL, set_up, test_no_secrets, tear_down);
   g_test_add ("/docker/workspace-tmpfs", Fixture, NULL, set_up, test_workspace_tmpfs, tear_down);
+  g_test_add ("/docker/dialects", Fixture, NULL, set_up, test_dialects, tear_down);
   g_test_add ("/docker/rules", Fixture, NULL, set_up, test_rules, tear_down);
   g_test_add ("/docker/volumes", Fixture, NULL, set_up, test_volumes, tear_down);
   g_test_add ("/docker/arguments", Fixture, NULL, set_up, test_arguments, tear_down);
