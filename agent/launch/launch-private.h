@@ -119,8 +119,9 @@ int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, 
 struct launch_made_group
 {
   char *folder, *settings, *own_name;
-  int dir, entry;              /* entry: the file that admits a process */
+  int dir, entry;            /* entry: the file that admits a process */
   int charged, kills, tasks; /* what tells of its use, in one that was a spare; or -1 */
+  unsigned long most_charged;
 };
 struct launch_groups
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Control groups of the launcher that stays. To make one and to remove it costs the kernel
- * as much as three processes, most of it afterwards; so one whose sandbox left no trace in
- * it serves again, under the next one's name. No trace is: no task is counted in it, none was
+ * as much as two processes, half of it afterwards; so one whose sandbox left no trace in it
+ * serves again, under the next one's name. No trace is: no task is counted in it, none was
  * killed for memory in it, and what is charged to it is no more than the kernel's own caches
- * are late with. Its settings are those that
- * it was made with, which nobody inside can reach, and it serves only for the same ones.
+ * are late with, and a small part of its limit. Its settings are those that it was made
+ * with, which nobody inside can reach, and it serves only for the same ones.
  *
  * Between two sandboxes it has a name of its own, of the form that all have, and its lock is
  * held: if the launcher dies it is a leftover like any other. The kernel lets a group of the
@@ -22,7 +22,9 @@
 #define CHARGED       "memory.usage_in_bytes"
 #define KILLS         "memory.oom_control"
 #define TASKS         "pids.current"
-#define MOST_CHARGED  (2u << 20) /* two pages' caches of 64 for each CPU, on large machines more: then not */
+#define LIMIT         "memory.limit_in_bytes"
+#define MOST_CHARGED  (2ul << 20)
+#define MOST_PART     64 /* of the limit */
 #define SETTINGS_SIZE (PRISM_LAUNCH_MAX_SETTINGS * 512)
 
 static struct launch_made_group *spares[ROOM];
@@ -98,7 +100,8 @@ is_without_kills (const struct launch_made_group *group)
 static bool
 is_as_new (const struct launch_made_group *group)
 {
-  return read_number (group->tasks) == 0 && is_without_kills (group) && read_number (group->charged) <= MOST_CHARGED;
+  return read_number (group->tasks) == 0 && is_without_kills (group)
+         && read_number (group->charged) <= group->most_charged;
 }
 
 /* One of them counts tasks, of which all are in all of them. */
@@ -189,6 +192,13 @@ launch_spares_describe (struct launch_made_group *group, const struct launch_gro
 
   if (describe (wanted, settings, sizeof settings) < sizeof settings)
     group->settings = strdup (settings);
+  group->most_charged = MOST_CHARGED;
+  for (uint32_t i = 0; i < wanted->n_settings; i++)
+    if (strcmp (wanted->settings[i].file, LIMIT) == 0)
+      {
+        unsigned long part = strtoul (wanted->settings[i].value, NULL, 10) / MOST_PART;
+        group->most_charged = part < MOST_CHARGED ? part : MOST_CHARGED;
+      }
 }
 
 void
