@@ -25,6 +25,7 @@
 
 #define IDLE_MS     1000
 #define REFILL_MS   1
+#define SETTLED_MS  5
 #define TEMPLATE_MS 10000
 
 static uint8_t template_plan[PRISM_LAUNCH_MAX_REQUEST];
@@ -32,6 +33,7 @@ static size_t template_size;
 static struct launch_ready_made template = LAUNCH_NOTHING_MADE;
 static sigset_t open_mask;
 static int requests = -1; /* from the host; -1: there will be no more */
+static bool is_one_of_several;
 
 struct request
 {
@@ -209,6 +211,7 @@ receive (int flags)
   request.control = fds[0];
   request.keeper = fds[1];
   r = prism_wire_read_from (bytes, (size_t)size);
+  is_one_of_several = prism_wire_u8 (&r) != 0;
   request.template_size = prism_wire_u32 (&r);
   if (!r.bad && request.template_size <= (size_t)(r.end - r.at))
     {
@@ -253,8 +256,11 @@ static int
 step (int waited)
 {
   static struct pollfd fds[1 + 2 * LAUNCH_MAX_KEPT];
-  /* One ahead takes a moment of the CPUs that the last one still needs. */
-  bool missing = requests >= 0 && (launch_pool_refill (template.userns) | launch_kept_prepare (&template, waited > 0));
+  /* One ahead takes a moment of the CPUs, which a sandbox that has just started has more
+   * need of for its command. Where one is started beside the other, the CPUs are idle between
+   * the steps of both, and what is ready shortens these. */
+  bool now = is_one_of_several || waited >= (launch_kept_count () > 0 ? SETTLED_MS : REFILL_MS);
+  bool missing = requests >= 0 && (launch_pool_refill (template.userns) | launch_kept_prepare (&template, now));
   bool busy = launch_kept_finish ();
   int ms = busy || (missing && waited < IDLE_MS) ? REFILL_MS : IDLE_MS, n;
   const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };

@@ -621,7 +621,7 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
   if (!check_asked (asked, error))
     return NULL;
   /* Nearly every plan fits the first. */
-  for (gsize size = PRISM_LAUNCH_MAX_PLAN / 16; size <= PRISM_LAUNCH_MAX_PLAN; size *= 16)
+  for (gsize size = PRISM_LAUNCH_MAX_PLAN / 64; size <= PRISM_LAUNCH_MAX_PLAN; size *= 8)
     {
       g_autofree guint8 *bytes = g_malloc (size);
       PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };

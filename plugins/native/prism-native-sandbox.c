@@ -278,6 +278,43 @@ new_sandbox (const char *id, const PrismNativeDeposit *facts, PrismNativeLaunche
   return self;
 }
 
+/* The plan for a template, which nearly always is the one that was written last: where
+ * nothing but the workspace is shown, hidden and protected, this is all that it is made of. */
+static GBytes *
+write_template (const PrismNativeAsked *asked, GError **error)
+{
+  static GMutex lock;
+  static struct
+  {
+    GBytes *bytes;
+    gboolean framed;
+    char *hostname, *sandbox_path, *workspace;
+  } last;
+  gboolean plain = asked->n_mounts + asked->n_hide + asked->n_protect == 0;
+  GBytes *bytes = NULL;
+
+  g_mutex_lock (&lock);
+  if (plain && last.bytes != NULL && last.framed == asked->framed && strcmp (last.hostname, asked->hostname) == 0
+      && strcmp (last.sandbox_path, asked->sandbox_path) == 0 && g_strcmp0 (last.workspace, asked->workspace.path) == 0)
+    bytes = g_bytes_ref (last.bytes);
+  g_mutex_unlock (&lock);
+  if (bytes != NULL || (bytes = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error)) == NULL
+      || !plain)
+    return bytes;
+  g_mutex_lock (&lock);
+  g_clear_pointer (&last.bytes, g_bytes_unref);
+  g_free (last.hostname);
+  g_free (last.sandbox_path);
+  g_free (last.workspace);
+  last.bytes = g_bytes_ref (bytes);
+  last.framed = asked->framed;
+  last.hostname = g_strdup (asked->hostname);
+  last.sandbox_path = g_strdup (asked->sandbox_path);
+  last.workspace = g_strdup (asked->workspace.path);
+  g_mutex_unlock (&lock);
+  return bytes;
+}
+
 /* By the launcher that stays and has most of it ready, or by one of its own.
  * @begun: (nullable) (transfer full): one that has been started and waits. */
 static PrismNativeLauncher *
@@ -294,7 +331,7 @@ tell_launcher (PrismNativeLauncher *begun,
 
   if (by_template)
     {
-      template = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_MAKE_TEMPLATE, error);
+      template = write_template (asked, error);
       plan = template != NULL ? prism_native_plan_write (asked, PRISM_NATIVE_PLAN_USE_TEMPLATE, error) : NULL;
       return plan != NULL ? prism_native_launcher_ask (prism_agent_get_path (), template, plan, error) : NULL;
     }

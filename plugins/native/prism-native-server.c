@@ -156,12 +156,15 @@ find_idlest (void)
 static PrismNativeServer *
 choose (const char *agent)
 {
+  static guint most; /* of the lock, too */
   PrismNativeServer *found = find_idlest (), *more = NULL;
 
   if (found == NULL)
     return start (agent);
+  if (most == 0)
+    most = MIN (MOST_SERVERS, g_get_num_processors ());
   crowd += found->starting > 0 ? WEIGHT : crowd > 0 ? -1 : 0;
-  if (crowd >= ENOUGH && n_all < MIN (MOST_SERVERS, g_get_num_processors ()))
+  if (crowd >= ENOUGH && n_all < most)
     more = start (agent);
   crowd = more != NULL ? 0 : MIN (crowd, ENOUGH);
   return more != NULL ? more : found;
@@ -174,7 +177,7 @@ send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int
   gsize template_size, plan_size;
   const void *template_bytes = g_bytes_get_data (template, &template_size);
   const void *plan_bytes = g_bytes_get_data (plan, &plan_size);
-  guint8 head[4];
+  guint8 head[5];
   gsize told = known ? 0 : template_size;
   struct prism_wire_writer w = prism_wire_write_to (head, sizeof head);
   struct iovec parts[3] = { { head, sizeof head },
@@ -183,6 +186,7 @@ send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int
 
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
+  prism_wire_put (&w, n_all > 1, 1);
   prism_wire_put (&w, told, 4);
   if (!prism_native_packet_send (self->socket, parts, G_N_ELEMENTS (parts), ends, 2))
     return FALSE;
