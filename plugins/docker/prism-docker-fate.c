@@ -44,11 +44,12 @@ prism_docker_fate_describe (GPtrArray *events)
     }
   if (memory && killed == NULL)
     return g_strdup ("its container was ended for want of memory: the limit is memory-bytes");
-  /* An engine removes what it was told to remove by killing it first, and what has ended by
-   * itself: the same is said of both. */
+  /* What is removed by force is killed first. */
   if (killed != NULL)
     return g_strdup_printf ("its container was %s by somebody else, through the engine (signal %s)",
-                            strcmp (number_of (killed, "signal"), "15") == 0 ? "stopped" : "killed or removed",
+                            removed                                            ? "removed"
+                            : strcmp (number_of (killed, "signal"), "15") == 0 ? "stopped"
+                                                                               : "killed",
                             number_of (killed, "signal"));
   if (died != NULL)
     return g_strdup_printf ("its container ended by itself or was killed from outside of the engine (exit code %s)",

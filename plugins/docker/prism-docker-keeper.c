@@ -110,21 +110,34 @@ ask (const char *socket_path, const char *method, const char *path, bool for_lon
 }
 
 static bool
-run (const char *program, const char *container)
+run (const char *const *argv)
 {
-  const char *const argv[] = { program, "rm", "--force", "--volumes", container, NULL };
   const char *const environment[] = { "PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL };
   int status = -1;
   pid_t pid = fork ();
 
   if (pid == 0)
     {
-      execve (program, (char *const *)argv, (char *const *)environment);
+      execve (argv[0], (char *const *)argv, (char *const *)environment);
       _exit (127);
     }
   while (pid > 0 && waitpid (pid, &status, 0) < 0 && errno == EINTR)
     ;
   return pid > 0 && status == 0;
+}
+
+static bool
+remove_by_program (const struct kept *kept)
+{
+  const char *const argv[] = { kept->program, "rm", "--force", "--volumes", kept->container, NULL };
+  return run (argv);
+}
+
+static bool
+wait_by_program (const struct kept *kept)
+{
+  const char *const argv[] = { kept->program, "wait", kept->container, NULL };
+  return run (argv);
 }
 
 static void
@@ -147,7 +160,7 @@ remove_container (const struct kept *kept)
       int status;
       if (*kept->socket == 0)
         {
-          if (run (kept->program, kept->container) && (kept->made || now_ms () - start > UNSURE_MS))
+          if (remove_by_program (kept) && (kept->made || now_ms () - start > UNSURE_MS))
             return;
           nap ();
           continue;
@@ -321,16 +334,17 @@ detach (char **words)
       return "";
     }
   close (PRISM_DOCKER_KEEPER_FD);
-  snprintf (path, sizeof path, "/containers/%s/wait?condition=removed", kept->container);
+  snprintf (path, sizeof path, "/containers/%s/wait?condition=not-running", kept->container);
   while (now_ms () < until)
     {
-      int status = *kept->socket != 0 ? ask (kept->socket, "POST", path, true) : 0;
-      if (status == 404)
+      int status = *kept->socket != 0 ? ask (kept->socket, "POST", path, true) : wait_by_program (kept) ? 200 : 0;
+      if (status == 404 || status == 200)
         break;
-      nap ();
-      if (status == 0)
-        sleep (1);
+      sleep (1);
     }
+  give_up = now_ms () + PATIENCE_MS;
+  kept->made = true;
+  remove_container (kept);
   remove_folder (kept->folder);
   _exit (0);
 }

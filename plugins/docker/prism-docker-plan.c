@@ -340,11 +340,13 @@ add_own_places (PrismDockerPlan *self, const PrismDockerAsked *asked, const char
   PrismLimits *limits = prism_sandbox_spec_get_limits (asked->spec);
   const char *inside = prism_sandbox_spec_get_sandbox_path (asked->spec);
   static const char *const files[] = { "passwd", "group", "hosts", "resolv.conf" };
+  /* On a network of somebody's the engine says who is who. */
+  gboolean custom = prism_sandbox_spec_get_network (asked->spec) == PRISM_NETWORK_MODE_CUSTOM;
   gboolean has_view = FALSE;
 
   add_bind (self, g_strdup (asked->agent), PRISM_DOCKER_INSIDE_AGENT, TRUE);
   add_bind (self, g_build_filename (folder, "host", NULL), PRISM_DOCKER_INSIDE_ROOM, TRUE);
-  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
+  for (gsize i = 0; i < (custom ? 2 : G_N_ELEMENTS (files)); i++)
     {
       g_autofree char *target = g_build_filename ("/etc", files[i], NULL);
       add_bind (self, g_build_filename (folder, "host", files[i], NULL), target, TRUE);
@@ -500,7 +502,6 @@ prism_docker_plan_new (const PrismDockerAsked *asked,
   self->runtime = g_strdup (asked->options->runtime);
   self->network = g_strdup (
       prism_sandbox_spec_get_network (asked->spec) == PRISM_NETWORK_MODE_CUSTOM ? asked->options->network : "none");
-  self->auto_remove = TRUE;
   self->copies =
       asked->workspace != NULL && prism_sandbox_spec_get_workspace_mode (asked->spec) == PRISM_WORKSPACE_MODE_COPY;
   check_options (asked, offenders);

@@ -43,7 +43,6 @@ typedef struct
   GPtrArray *forget; /* char *: paths inside that a copy is not to have */
   guint uid, gid;
   gint64 memory_bytes, shm_bytes, cpu_millis, pids, open_files, stop_seconds;
-  gboolean auto_remove;
   gboolean copies; /* the workspace is imported */
 } PrismDockerPlan;
 

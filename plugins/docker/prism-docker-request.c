@@ -121,7 +121,9 @@ say_host (JsonBuilder *json, const PrismDockerPlan *self, const PrismDockerDiale
   say_text (json, "NetworkMode", self->network);
   say_flag (json, "ReadonlyRootfs", TRUE);
   say_flag (json, "Privileged", FALSE);
-  say_flag (json, "AutoRemove", self->auto_remove);
+  /* The keeper removes it. An engine that is started again would remove one that goes on
+   * under live-restore, too. */
+  say_flag (json, "AutoRemove", FALSE);
   say_flag (json, "Init", FALSE);
   say_flag (json, "PublishAllPorts", FALSE);
   say_list (json, "CapDrop", all);
@@ -274,8 +276,6 @@ prism_docker_plan_to_argv (const PrismDockerPlan *self, const PrismDockerDialect
   add (argv, "--name=%s", self->name);
   add (argv, "--hostname=prism");
   add (argv, "--read-only");
-  if (self->auto_remove)
-    add (argv, "--rm");
   add (argv, "--restart=no");
   add (argv, "--user=%s", self->user);
   add (argv, "--workdir=/");

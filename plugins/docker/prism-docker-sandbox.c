@@ -8,10 +8,14 @@
 #include "prism-docker-events.h"
 #include "prism-docker-fate.h"
 #include "prism-docker-peer.h"
+#include "prism-docker-reap.h"
 #include "prism-docker-watch.h"
 
 /* How long a lost result waits for the engine's word on why. */
 #define EXPLAIN_US (3 * G_USEC_PER_SEC)
+/* How long an engine that is not there is looked for. */
+#define PATIENCE_US (5 * G_USEC_PER_SEC)
+#define RETRY_US    (G_USEC_PER_SEC / 10)
 
 G_DEFINE_FINAL_TYPE (PrismDockerSandbox, prism_docker_sandbox, PRISM_TYPE_AGENT_SANDBOX)
 
@@ -59,6 +63,42 @@ tell_ended (PrismDockerSandbox *self)
   g_mutex_unlock (&self->lock);
 }
 
+/* What a host left whose keeper was killed with it; once in each process, and not while
+ * somebody waits for a start. */
+static void
+remove_leftovers (PrismDockerSandbox *self, gint64 deadline)
+{
+  static gsize once;
+  const PrismDockerOptions options = { .socket = self->socket, .docker = self->program };
+
+  if (g_once_init_enter (&once))
+    {
+      prism_docker_leftovers_remove (&options, deadline, NULL, NULL);
+      g_once_init_leave (&once, 1);
+    }
+}
+
+/* An engine that is being started again is waited for, for a moment. */
+static gboolean
+open_patiently (PrismDockerEngine *engine, gint64 deadline, GError **error)
+{
+  gint64 until = MIN (deadline, g_get_monotonic_time () + PATIENCE_US);
+
+  for (;;)
+    {
+      g_autoptr (GError) failure = NULL;
+      if (prism_docker_engine_open (engine, &failure))
+        return TRUE;
+      if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE)
+          || g_get_monotonic_time () + RETRY_US > until)
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+          return FALSE;
+        }
+      g_usleep (RETRY_US);
+    }
+}
+
 /* What cannot be removed now is the keeper's, for as long as the engine takes to come
  * back. */
 static void
@@ -68,17 +108,19 @@ terminate_in_thread (gpointer data, PrismOperation *operation)
   g_autoptr (PrismDockerEngine) engine =
       prism_docker_engine_new (self->socket, self->program, prism_operation_get_deadline (operation), NULL);
   g_autoptr (GError) error = NULL;
-  gboolean done = prism_docker_engine_open (engine, &error);
+  gboolean done = prism_docker_engine_open (engine, NULL);
 
   if (self->socket != NULL)
     prism_docker_events_forget (self->socket, self->container);
   find_fate (self, engine);
   tell_ended (self);
-  done = done && prism_docker_engine_remove (engine, self->container, &error);
+  done = (done || open_patiently (engine, prism_operation_get_deadline (operation), &error))
+         && prism_docker_engine_remove (engine, self->container, &error);
   prism_docker_room_remove (&self->room);
   if (done)
     {
       prism_docker_watch_forget (self->name);
+      remove_leftovers (self, prism_operation_get_deadline (operation));
       prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
     }
   else

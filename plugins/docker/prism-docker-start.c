@@ -389,12 +389,15 @@ list_environment (Start *self)
 {
   g_autoptr (GPtrArray) env = g_ptr_array_new ();
   static const char *const proxies[] = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", NULL };
+  static const char *const direct[] = { "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", NULL };
 
   for (guint i = 0; self->image.env[i] != NULL; i++)
     g_ptr_array_add (env, g_strdup (self->image.env[i]));
   for (guint i = 0; self->asked.attestation != NULL && proxies[i] != NULL; i++)
     g_ptr_array_add (
         env, g_strconcat (proxies[i], "=", prism_attestation_get_proxy_endpoint (self->asked.attestation), NULL));
+  for (guint i = 0; self->asked.attestation != NULL && direct[i] != NULL; i++)
+    g_ptr_array_add (env, g_strdup (direct[i]));
   g_ptr_array_add (env, NULL);
   return (char **)g_ptr_array_steal (env, NULL);
 }
@@ -441,6 +444,21 @@ check_limits (PrismCapabilities *capabilities, PrismLimits *limits, GError **err
   return report (offenders, error);
 }
 
+/* A remapped or rootless engine gives commands other ids on the host than inside: what is
+ * the host's would be written as somebody else. */
+static gboolean
+check_ids (Start *self, const PrismDockerFacts *facts, GError **error)
+{
+  if (!facts->known || facts->uid == self->asked.uid || self->asked.views->len == 0)
+    return TRUE;
+  g_set_error (
+      error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+      "docker: refused: workspace and mounts: commands run as uid %u of the host's, not as %u, since the engine "
+      "maps its users; use workspace-mode copy and no mounts",
+      facts->uid, self->asked.uid);
+  return FALSE;
+}
+
 static gboolean
 judge (Start *self, GError **error)
 {
@@ -448,6 +466,8 @@ judge (Start *self, GError **error)
   PrismCapabilities *capabilities;
 
   prism_docker_peer_find_facts (self->pid, &facts);
+  if (!check_ids (self, &facts, error))
+    return FALSE;
   if (self->remapped == NULL && (facts.own_user || !facts.known))
     {
       g_autoptr (JsonNode) info = prism_docker_engine_info (self->engine, error);

@@ -221,7 +221,6 @@ test_hardened (Fixture *self, gconstpointer data)
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
     g_assert_cmpstr (prism_http_json_text (prism_http_json_get (host, texts[i].name, NULL)), ==, texts[i].value);
   g_assert_true (prism_http_json_flag (prism_http_json_get (host, "ReadonlyRootfs", NULL)));
-  g_assert_true (prism_http_json_flag (prism_http_json_get (host, "AutoRemove", NULL)));
   g_assert_false (prism_http_json_flag (prism_http_json_get (host, "Privileged", NULL)));
   g_assert_false (prism_http_json_flag (prism_http_json_get (host, "Init", NULL)));
   g_assert_cmpstr (
