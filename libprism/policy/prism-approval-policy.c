@@ -260,11 +260,11 @@ name_on_host (const char *path, const char *tree_root, const char *workspace)
 
   if (path[0] != '/' || !prism_path_is_inside (path, tree_root))
     return NULL;
-  inside = g_canonicalize_filename (path, "/");
+  inside = prism_path_simplify (path);
   if (workspace == NULL)
     return g_steal_pointer (&inside);
-  root = g_canonicalize_filename (tree_root, "/");
-  return g_build_filename (workspace, inside + strlen (root), NULL);
+  root = prism_path_simplify (tree_root);
+  return g_build_filename (workspace, inside + (root[1] != '\0' ? strlen (root) : 0), NULL);
 }
 
 /* In a sandbox's tree by name only: whoever holds the tree looks it up there. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prism-command-parser-private.h"
+#include "prism-path-guard-private.h"
 
 typedef struct
 {
@@ -45,7 +46,7 @@ is_device (const char *path)
   static const char *const begins[] = { "sd",   "hd",    "vd",   "xvd", "nvme", "mmcblk", "dm-", "mapper/",
                                         "loop", "md",    "disk", "mem", "kmem", "nbd",    "sr",  "ram",
                                         "zram", "block", "port", "mtd", "root", "bcache", NULL };
-  g_autofree char *clean = path[0] == '/' ? g_canonicalize_filename (path, "/") : NULL;
+  g_autofree char *clean = path[0] == '/' ? prism_path_simplify (path) : NULL;
 
   if (clean == NULL || !g_str_has_prefix (clean, "/dev/"))
     return FALSE;
@@ -72,8 +73,8 @@ is_vital (const char *path)
     return TRUE;
   if (name[0] != '/')
     return FALSE;
-  clean = g_canonicalize_filename (name, "/");
-  return g_strv_contains (vital, clean) || (clean[0] == '/' && clean[1] == '/' && clean[2] == '\0');
+  clean = prism_path_simplify (name);
+  return g_strv_contains (vital, clean);
 }
 
 static gboolean

@@ -37,6 +37,9 @@ gboolean prism_path_identity_check (const PrismPathIdentity *self, int fd, const
  * outside. @error then says which was the first. Never NULL. */
 PrismPathGuard *prism_path_guard_new_for_those_there (const char *const *roots, GError **error);
 
+/* An absolute name by its words alone: no `.`, `..`, or slash too many. */
+char *prism_path_simplify (const char *path);
+
 /* By its words alone, whether it is a root or below one. */
 gboolean prism_path_guard_has_name (PrismPathGuard *self, const char *path);
 

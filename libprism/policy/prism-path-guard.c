@@ -138,6 +138,15 @@ has_dot_dot (const char *path)
   return FALSE;
 }
 
+/* GLib leaves two slashes in front as they are. */
+char *
+prism_path_simplify (const char *path)
+{
+  while (path[0] == '/' && path[1] == '/')
+    path++;
+  return g_canonicalize_filename (path, "/");
+}
+
 /**
  * prism_path_is_inside:
  * @path: an absolute path
@@ -162,8 +171,8 @@ prism_path_is_inside (const char *path, const char *root)
 
   if (path[0] != '/' || root[0] != '/')
     return FALSE;
-  clean_path = g_canonicalize_filename (path, "/");
-  clean_root = g_canonicalize_filename (root, "/");
+  clean_path = prism_path_simplify (path);
+  clean_root = prism_path_simplify (root);
   if (g_str_equal (clean_root, "/"))
     return TRUE;
   return rest_of (clean_path, clean_root) != NULL;
