@@ -512,7 +512,7 @@ prism_command_judge (PrismCommandRule *const *rules,
 /* --- the public ones ------------------------------------------------------------------------------------- */
 
 /**
- * prism_command_rules_evaluate:
+ * prism_evaluate_command_rules:
  * @rules: (array length=n_rules): rules in their order
  * @n_rules: how many
  * @command: a line for a shell
@@ -528,7 +528,7 @@ prism_command_judge (PrismCommandRule *const *rules,
  * Since: 1.0
  */
 PrismDecision *
-prism_command_rules_evaluate (PrismCommandRule *const *rules,
+prism_evaluate_command_rules (PrismCommandRule *const *rules,
                               gsize n_rules,
                               const char *command,
                               gboolean deny_metacharacters)

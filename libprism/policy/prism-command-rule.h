@@ -62,7 +62,7 @@ PRISM_AVAILABLE_IN_1_0
 const char         *prism_command_rule_get_warning  (const PrismCommandRule *self);
 
 PRISM_AVAILABLE_IN_1_0
-PrismDecision      *prism_command_rules_evaluate    (PrismCommandRule * const *rules,
+PrismDecision      *prism_evaluate_command_rules    (PrismCommandRule * const *rules,
                                                      gsize                   n_rules,
                                                      const char             *command,
                                                      gboolean                deny_metacharacters);

@@ -50,7 +50,7 @@ check_command (char **columns)
 {
   static const char *const words[] = { "allow", "deny", "ask" };
   g_autoptr (GPtrArray) rules = make_rules (columns[0]);
-  g_autoptr (PrismDecision) decision = prism_command_rules_evaluate (
+  g_autoptr (PrismDecision) decision = prism_evaluate_command_rules (
       (PrismCommandRule *const *)rules->pdata, rules->len, columns[3], !g_str_equal (columns[0], "lists"));
   const char *id = prism_decision_get_reason_id (decision);
 
