@@ -22,6 +22,14 @@
  *   u32 steps, each: u8 kind, u32 flags, u32 mode, u64 bytes, u64 inodes,
  *     str target, str text
  *
+ * A stream may begin with EARLY PLANS, each
+ *   u32 magic, u32 size, a plan of that size,
+ * and the beginning of the next, which are carried out while the host composes the rest. Nothing of the
+ * host's folders and no group is in one, and none is for a detached sandbox. If the plan that
+ * follows has their flags, ids, host name and, as its first steps, their steps, it goes on
+ * from there; else all of that is undone and the plan carried out from its beginning. If
+ * nothing follows one within PRISM_LAUNCH_EARLY_MS all ends.
+ *
  * `prism-agent --launch many` is the launcher that stays, for a host that makes one
  * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is
  * one packet of at most PRISM_LAUNCH_MAX_REQUEST bytes,
@@ -56,6 +64,9 @@
 
 #define PRISM_LAUNCH_MAX_PLAN (1024u * 1024u)
 #define PRISM_LAUNCH_MAX_REQUEST (128u * 1024u)
+#define PRISM_LAUNCH_EARLY 0x45535250u
+#define PRISM_LAUNCH_EARLY_HEAD 8u
+#define PRISM_LAUNCH_EARLY_MS 10000
 #define PRISM_LAUNCH_MAX_STEPS 4096u
 #define PRISM_LAUNCH_MAX_GROUPS 4u
 #define PRISM_LAUNCH_MAX_SETTINGS 8u

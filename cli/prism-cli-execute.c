@@ -104,8 +104,14 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
   g_autoptr (PrismSandboxSpec) spec = NULL;
   g_autoptr (PrismCommand) command = NULL;
 
+  /* Until here there is nothing that a signal would have to end. What a sandbox needs
+   * in any case is made while the rest is looked at. */
+  if ((backend = prism_cli_options_backend (options, &run->error)) == NULL)
+    return;
+  prism_cli_signals_block (cancellable);
+  prism_backend_prepare (backend);
+  prism_cli_signals_start ();
   if ((command = prism_cli_options_command (options, &run->error)) == NULL
-      || (backend = prism_cli_options_backend (options, &run->error)) == NULL
       || (spec = prism_cli_options_spec (options, &run->error)) == NULL)
     return;
 
@@ -133,7 +139,6 @@ prism_cli_execute (PrismCliOptions *options)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   int status, unwritten = 0;
 
-  prism_cli_signals_start (cancellable);
   prism_cli_output_init (&run.output, cancellable);
   run_all (&run, options, cancellable);
 

@@ -85,26 +85,10 @@ signal_thread (void *data)
   return NULL;
 }
 
-/* A bare thread with a small stack: one of GLib's allocates as it starts, and
- * with that takes a heap of its own, which a short run would pay for. */
-static void
-start_thread (void)
-{
-  pthread_attr_t attributes;
-  pthread_t thread;
-
-  pthread_attr_init (&attributes);
-  pthread_attr_setstacksize (&attributes, STACK_SIZE);
-  pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
-  if (pthread_create (&thread, &attributes, signal_thread, NULL) != 0)
-    g_error ("no thread could be started");
-  pthread_attr_destroy (&attributes);
-}
-
 /* Call before any other thread exists. What was ignored when prism was started
  * (nohup, a shell's background job) stays ignored. */
 void
-prism_cli_signals_start (GCancellable *cancellable)
+prism_cli_signals_block (GCancellable *cancellable)
 {
   static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
   struct sigaction action = { .sa_handler = ignore_nudge };
@@ -125,7 +109,22 @@ prism_cli_signals_start (GCancellable *cancellable)
   sigaction (SIGPIPE, &action, NULL);
 
   pthread_sigmask (SIG_BLOCK, &signals.set, NULL);
-  start_thread ();
+}
+
+/* A bare thread with a small stack: one of GLib's allocates as it starts, and
+ * with that takes a heap of its own, which a short run would pay for. */
+void
+prism_cli_signals_start (void)
+{
+  pthread_attr_t attributes;
+  pthread_t thread;
+
+  pthread_attr_init (&attributes);
+  pthread_attr_setstacksize (&attributes, STACK_SIZE);
+  pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
+  if (pthread_create (&thread, &attributes, signal_thread, NULL) != 0)
+    g_error ("no thread could be started");
+  pthread_attr_destroy (&attributes);
 }
 
 void

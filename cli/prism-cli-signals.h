@@ -7,7 +7,9 @@ G_BEGIN_DECLS
 
 typedef void (*PrismCliSignalFunc) (int number);
 
-void prism_cli_signals_start (GCancellable *cancellable);
+/* From here on they wait; start() has them taken, those that came meanwhile too. */
+void prism_cli_signals_block (GCancellable *cancellable);
+void prism_cli_signals_start (void);
 /* Both run in the signal thread: @restore before prism stops, or ends without
  * waiting; @others for SIGWINCH and SIGCONT. */
 void prism_cli_signals_on_terminal (void (*restore) (void), PrismCliSignalFunc others);

@@ -33,11 +33,14 @@
 #endif
 
 static struct launch_plan plan;
+/* What the inner half was started with before the plan came. */
+static struct launch_plan early;
+static uint8_t early_bytes[PRISM_LAUNCH_MAX_REQUEST];
 uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 static struct launch_ready_made made;
 static struct launch_groups groups;
 static pid_t inner = -1;
-static bool is_keeper, is_resident;
+static bool is_keeper, is_resident, segments_forgotten;
 static sigset_t first_mask;
 static volatile sig_atomic_t told_to_stop;
 
@@ -124,12 +127,11 @@ read_part (uint8_t *to, size_t most, size_t at)
   return n < 0 && errno == ESPIPE ? read (PRISM_LAUNCH_PLAN_FD, to, most) : n;
 }
 
+/* Until there is as much as is wanted, or no more; what there is then. */
 static size_t
-read_plan (void)
+read_until (size_t wanted, size_t size)
 {
-  size_t size = 0;
-
-  for (;;)
+  while (size < wanted)
     {
       ssize_t n = read_part (launch_plan_bytes + size, sizeof launch_plan_bytes - size, size);
       if (n < 0 && errno == EINTR)
@@ -142,7 +144,6 @@ read_plan (void)
       if (size == sizeof launch_plan_bytes)
         launch_fail (PRISM_LAUNCH_STAGE_PLAN, EFBIG, "the plan is too long");
     }
-  close (PRISM_LAUNCH_PLAN_FD);
   return size;
 }
 
@@ -203,6 +204,18 @@ forget_orphaned_segments (void)
   close (ipc);
 }
 
+/* Once for each inner half; one in a template does it by itself. */
+static void
+forget_orphaned_segments_once (void)
+{
+  uint32_t kind = plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE);
+
+  if (segments_forgotten || kind != PRISM_LAUNCH_PRIVILEGED)
+    return;
+  segments_forgotten = true;
+  forget_orphaned_segments ();
+}
+
 /* What the inner half waits for: what is to be shown, then its control groups. */
 void
 launch_release_inner (int to, size_t order_size, struct launch_groups *of)
@@ -221,9 +234,7 @@ launch_release_inner (int to, size_t order_size, struct launch_groups *of)
   launch_send_fds (to, order_size > 0 ? (const void *)launch_plan_bytes : &go, order_size > 0 ? order_size : 1, fds, n);
   for (size_t i = 0; i < plan.n_shown; i++)
     close (fds[i]);
-  if ((plan.flags & (PRISM_LAUNCH_PRIVILEGED | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE))
-      == PRISM_LAUNCH_PRIVILEGED)
-    forget_orphaned_segments ();
+  forget_orphaned_segments_once ();
   /* Made while the inner half goes on; it waits for them before anything can run. */
   if (plan.n_groups > 0)
     {
@@ -252,6 +263,15 @@ launch_take_order (size_t size, int control, int keeper)
   put_fd (high_control, PRISM_LAUNCH_CONTROL_FD);
   put_fd (high_keeper, PRISM_LAUNCH_KEEPER_FD);
   return launch_plan_parse (&plan, launch_plan_bytes, size);
+}
+
+bool
+launch_take_more (size_t size)
+{
+  if (size > sizeof early_bytes)
+    return false;
+  memcpy (early_bytes, launch_plan_bytes, size);
+  return launch_plan_parse (&plan, early_bytes, size);
 }
 
 bool
@@ -373,6 +393,17 @@ launch_be_hand (const struct launch_plan *of, pid_t whose)
   _exit (remove_freezer () == 0 ? 0 : 1);
 }
 
+/* As root with none of root's groups; what it has itself is what the sandbox must not. */
+static void
+check_rights (void)
+{
+  if (((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0) != (geteuid () == 0))
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EPERM, "a plan for root, and only that, is carried out by root");
+  if ((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0 && setgroups (0, NULL) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setgroups");
+  launch_probe_remember ();
+}
+
 void
 launch_keep (size_t size, const struct launch_ready_made *ready_made)
 {
@@ -382,13 +413,9 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
   is_keeper = true;
   made = *ready_made;
   launch_current_plan (size);
-  if (((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0) != (geteuid () == 0))
-    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EPERM, "a plan for root, and only that, is carried out by root");
+  check_rights ();
   if ((plan.flags & PRISM_LAUNCH_USE_TEMPLATE) != 0 && made.mntns < 0)
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "there is no template to begin in");
-  if ((plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0 && setgroups (0, NULL) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setgroups");
-  launch_probe_remember ();
   socket = launch_start_inner (&plan, &made, &inner);
   close (PRISM_LAUNCH_CONTROL_FD);
   close_made ();
@@ -398,6 +425,150 @@ launch_keep (size_t size, const struct launch_ready_made *ready_made)
   if (plan.flags & PRISM_LAUNCH_MAKE_TEMPLATE)
     hand_template_over (socket);
   keep (socket, &open_mask);
+}
+
+/* --- before the plan ---------------------------------------------------------------- */
+
+/* What cannot be begun without the plan is not in an early one. */
+static bool
+is_early (void)
+{
+  const uint32_t never =
+      PRISM_LAUNCH_HOST_TREE | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE | PRISM_LAUNCH_DETACHED;
+
+  return (early.flags & (never | PRISM_LAUNCH_OFF_MASK)) == 0 && early.n_groups == 0 && early.n_shown == 0;
+}
+
+static int
+begin_early (void)
+{
+  plan = early;
+  check_rights ();
+  made = (struct launch_ready_made)LAUNCH_NOTHING_MADE;
+  made.ahead = true;
+  return launch_start_inner (&plan, &made, &inner);
+}
+
+/* What the plan is likely to want of the keeper: most often the host's current folder is
+ * the workspace. */
+static void
+expect_plan (const struct stat *folder)
+{
+  static bool done;
+
+  if (!done && (plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0)
+    launch_shown_expect (&plan, folder->st_uid, folder->st_gid);
+  forget_orphaned_segments_once ();
+  done = true;
+}
+
+static void
+undo_early (int socket)
+{
+  close (socket);
+  kill (inner, SIGKILL);
+  while (waitpid (inner, NULL, 0) < 0 && errno == EINTR)
+    ;
+  inner = -1;
+  segments_forgotten = false;
+}
+
+/* Does not return where the early plan was the beginning of the plan. */
+static void
+go_on (int socket, size_t size)
+{
+  sigset_t open_mask;
+
+  if (size > sizeof early_bytes || !launch_plan_parse (&plan, launch_plan_bytes, size)
+      || !launch_plan_goes_on (&early, &plan))
+    {
+      undo_early (socket);
+      return;
+    }
+  launch_watch_signals (&open_mask);
+  launch_release_inner (socket, size, &groups);
+  close (PRISM_LAUNCH_CONTROL_FD);
+  launch_shown_forget ();
+  keep (socket, &open_mask);
+}
+
+static bool
+more_comes (int ms)
+{
+  struct pollfd fd = { PRISM_LAUNCH_PLAN_FD, POLLIN, 0 };
+  int n;
+
+  do
+    n = poll (&fd, 1, ms);
+  while (n < 0 && errno == EINTR);
+  return n != 0;
+}
+
+/* Where the host that prepared for a sandbox asks for none all ends. */
+static void
+wait_for_plan (const struct stat *folder)
+{
+  if (more_comes (0))
+    return;
+  expect_plan (folder);
+  if (!more_comes (PRISM_LAUNCH_EARLY_MS))
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, ETIMEDOUT, "an early plan was followed by none");
+}
+
+/* The size of what lies in front of the plan, which has come that far; 0: that is the plan. */
+static size_t
+read_early (size_t *size)
+{
+  struct prism_wire_reader r;
+  size_t early_size;
+
+  *size = read_until (PRISM_LAUNCH_EARLY_HEAD, *size);
+  r = prism_wire_read_from (launch_plan_bytes, *size);
+  if (prism_wire_u32 (&r) != PRISM_LAUNCH_EARLY)
+    return 0;
+  early_size = prism_wire_u32 (&r);
+  if (r.bad || early_size > sizeof early_bytes
+      || (*size = read_until (PRISM_LAUNCH_EARLY_HEAD + early_size, *size)) < PRISM_LAUNCH_EARLY_HEAD + early_size)
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the plan breaks off");
+  return early_size;
+}
+
+/* Each goes on where the one before it ends. */
+static void
+take_early (int *socket, size_t size)
+{
+  static uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
+  struct launch_plan next;
+
+  memcpy (bytes, launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD, size);
+  if (!launch_plan_parse (&next, bytes, size) || (*socket >= 0 && !launch_plan_goes_on (&early, &next)))
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not the beginning of a launch plan");
+  memcpy (early_bytes, bytes, size);
+  launch_plan_parse (&early, early_bytes, size);
+  if (!is_early ())
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not an early launch plan");
+  if (*socket < 0)
+    *socket = begin_early ();
+  else
+    launch_send_fds (*socket, early_bytes, size, NULL, 0);
+}
+
+/* How much of the plan there is then; the socket to the inner half, or -1. */
+static size_t
+read_all_early (int *socket, const struct stat *folder)
+{
+  size_t size = 0, early_size;
+
+  *socket = -1;
+  while ((early_size = read_early (&size)) > 0)
+    {
+      take_early (socket, early_size);
+      size -= PRISM_LAUNCH_EARLY_HEAD + early_size;
+      memmove (launch_plan_bytes, launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD + early_size, size);
+      if (size == 0)
+        wait_for_plan (folder);
+    }
+  return size;
 }
 
 /* A detached sandbox is nobody's child: who started it need not live to reap its keeper,
@@ -417,13 +588,20 @@ int
 launch_main (int argc, char **argv)
 {
   const struct launch_ready_made none = LAUNCH_NOTHING_MADE;
+  struct stat folder = { 0 };
   size_t size;
+  int socket;
 
   is_keeper = true;
+  (void)stat (".", &folder);
   detach ();
   if (argc > 2 && strcmp (argv[2], "many") == 0)
     launch_serve ();
-  size = read_plan ();
+  size = read_all_early (&socket, &folder);
+  size = read_until (sizeof launch_plan_bytes, size);
+  close (PRISM_LAUNCH_PLAN_FD);
+  if (socket >= 0)
+    go_on (socket, size);
   if (launch_plan_parse (&plan, launch_plan_bytes, size) && (plan.flags & PRISM_LAUNCH_DETACHED) != 0)
     leave_parent ();
   launch_keep (size, &none);

@@ -152,3 +152,13 @@ launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size)
     }
   return prism_wire_done (&at);
 }
+
+bool
+launch_plan_goes_on (const struct launch_plan *early, const struct launch_plan *plan)
+{
+  size_t size = (size_t)(early->steps.end - early->steps.at);
+
+  return early->flags == plan->flags && early->uid == plan->uid && early->gid == plan->gid
+         && strcmp (early->hostname, plan->hostname) == 0 && early->n_steps <= plan->n_steps
+         && size <= (size_t)(plan->steps.end - plan->steps.at) && memcmp (early->steps.at, plan->steps.at, size) == 0;
+}

@@ -48,6 +48,8 @@ struct launch_plan
 /* launch-plan.c: pure. False: not a plan of this version. */
 bool launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size);
 bool launch_plan_next (struct prism_wire_reader *at, struct launch_step *step);
+/* Whether an inner half that was started with the early plan can go on with the other. */
+bool launch_plan_goes_on (const struct launch_plan *early, const struct launch_plan *plan);
 
 /* What a sandbox may begin with; -1 where it makes its own. */
 struct launch_ready_made
@@ -112,7 +114,7 @@ void launch_enter_ids (const struct launch_plan *plan);
 void launch_enter_own_userns (void);
 void launch_drop_capabilities (const struct launch_plan *plan);
 void launch_give_up_capabilities (void);
-int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid);
+int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid, pid_t *maker);
 
 /* launch-groups.c: by the keeper. make(): from spares, and to become one, if `again`;
  * remove() says how many folders are left. */
@@ -159,7 +161,9 @@ bool launch_host_step (const struct pollfd fds[2]);
 /* Before the end: thaws, and takes the way in away. */
 void launch_host_forget (void);
 
-/* launch-shown.c: by the keeper: the mounts that need the host's capabilities. */
+/* launch-shown.c: by the keeper: the mounts that need the host's capabilities. expect():
+ * a folder of this owner is likely to be shown. */
+void launch_shown_expect (const struct launch_plan *plan, uint32_t uid, uint32_t gid);
 void launch_shown_prepare (const struct launch_plan *plan, int trees[PRISM_LAUNCH_MAX_SHOWN]);
 /* The id tables, which serve again until then. */
 void launch_shown_forget (void);
@@ -169,7 +173,8 @@ void launch_shown_forget (void);
 int launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size_t failed_size);
 
 /* launch-root.c: by the inner half. shown() is called once, before the first step
- * that needs one of them. */
+ * that needs one of them; in one that was begun ahead also where the steps run out: then
+ * the plan has more of them, and NULL says that it is not the last one yet. */
 void launch_root_build (const struct launch_plan *plan, const int *(*shown) (void));
 
 /* launch-probe.c: remember() by the keeper, before the clone; probe() in the end. */
@@ -208,8 +213,8 @@ void launch_pool_settle (void);
  * caller has set or has the capability to do without. */
 void launch_select_seccomp (bool without_unix_sockets);
 int launch_install_filter (void);
-/* By the launcher that stays: what is inherited is not loaded again. No failure: then
- * each loads all of it. */
+/* By the launcher that stays, or one that is begun ahead: what is inherited is not loaded
+ * again. No failure: then each loads all of it. */
 void launch_install_early_filter (void);
 
 /* launch-landlock.c, the same */
@@ -228,6 +233,8 @@ _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
 /* Either half of one that was begun ahead: the plan that lies in the bytes now is the
  * one to carry out, these are its sockets. */
 bool launch_take_order (size_t size, int control, int keeper);
+/* The same for one that is early still. */
+bool launch_take_more (size_t size);
 /* The plan that lies in the bytes. */
 struct launch_plan *launch_current_plan (size_t size);
 /* What the inner half waits for, after its whole plan if that is its order. */

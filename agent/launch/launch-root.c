@@ -533,37 +533,32 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
   root_flags = plan->flags;
   if (stays && (root = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_ROOT, errno, "/");
-  for (uint32_t i = 0; i < plan->n_steps; i++)
+  for (uint32_t i = 0;; i++)
     {
       size_t offset = (size_t)(at.at - plan->steps.at);
-      launch_plan_next (&at, &step);
+      bool more = i < plan->n_steps && launch_plan_next (&at, &step);
+      while (trees == NULL && (!more || (step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0))
+        {
+          trees = shown ();
+          /* In one that was begun ahead it is another plan by now, the same up to here. */
+          at = plan->steps;
+          at.at += offset;
+          more = i < plan->n_steps && launch_plan_next (&at, &step);
+        }
+      if (!more)
+        break;
       if (is_root_step (&step) != (i == 0 && !stays))
         launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the root's own step");
       if (is_root_step (&step))
         begin_root (&step);
-      else if ((step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0)
+      else if (step.flags & PRISM_LAUNCH_BY_KEEPER)
         {
-          if (trees == NULL)
-            {
-              trees = shown ();
-              /* In one that was begun ahead it is another plan by now, the same up to here. */
-              at = plan->steps;
-              at.at += offset;
-              launch_plan_next (&at, &step);
-            }
-          if (step.flags & PRISM_LAUNCH_BY_KEEPER)
-            {
-              int tree = *trees++;
-              attach (&step, tree, open_mount_point (&step, is_folder (tree)));
-            }
-          else
-            run_step (&step);
+          int tree = *trees++;
+          attach (&step, tree, open_mount_point (&step, is_folder (tree)));
         }
       else
         run_step (&step);
     }
-  if (trees == NULL)
-    shown ();
   close_masks (stays);
   leave_near ();
   if (!stays)

@@ -4,7 +4,8 @@
  *
  * A launcher that stays loads nearly all of it into itself, and all that it starts
  * inherits that: taking it in costs more than any other step of hardening. What is
- * left for the sandbox are the rules that the launcher could not live with. */
+ * left for the sandbox are the rules that the launcher could not live with. One that
+ * is begun ahead loads that part while it waits for its plan. */
 #include "launch-private.h"
 
 #include "agent.h"
@@ -48,6 +49,8 @@ launch_install_filter (void)
 void
 launch_install_early_filter (void)
 {
+  if (early)
+    return;
   early =
       prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install (launch_filter_early, sizeof launch_filter_early) == 0;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Where the keeper puts an overlay's layers, in a mount namespace of its own: a
@@ -24,6 +25,7 @@ struct owner
 
 static struct owner owners[PRISM_LAUNCH_MAX_SHOWN];
 static uint32_t n_owners;
+static pid_t maker = -1; /* has been killed */
 
 static struct owner *
 find_owner (const struct stat *info)
@@ -34,12 +36,26 @@ find_owner (const struct stat *info)
   return NULL;
 }
 
-/* NULL and errno. */
+static void
+reap_maker (void)
+{
+  int error = errno;
+
+  if (maker > 0)
+    while (waitpid (maker, NULL, 0) < 0 && errno == EINTR)
+      ;
+  maker = -1;
+  errno = error;
+}
+
+/* NULL and errno. The maker of its id table is to be reaped. */
 static struct owner *
 add_owner (const struct launch_plan *plan, const struct stat *info)
 {
-  int userns = launch_idmap_userns (info->st_uid, info->st_gid, plan->uid, plan->gid);
+  int userns;
 
+  reap_maker ();
+  userns = launch_idmap_userns (info->st_uid, info->st_gid, plan->uid, plan->gid, &maker);
   if (userns < 0)
     return NULL;
   if (n_owners == PRISM_LAUNCH_MAX_SHOWN)
@@ -54,7 +70,10 @@ userns_of_owner (const struct launch_plan *plan, const struct stat *info)
   struct owner *owner = find_owner (info);
 
   if (owner == NULL)
-    owner = add_owner (plan, info);
+    {
+      owner = add_owner (plan, info);
+      reap_maker ();
+    }
   if (owner == NULL)
     launch_fail (PRISM_LAUNCH_STAGE_IDMAP, errno, "a user namespace for the mount's ids");
   return owner->userns;
@@ -64,6 +83,17 @@ static bool
 is_mapped_already (const struct launch_plan *plan, const struct stat *info)
 {
   return info->st_uid == plan->uid && info->st_gid == plan->gid;
+}
+
+void
+launch_shown_expect (const struct launch_plan *plan, uint32_t uid, uint32_t gid)
+{
+  const struct stat info = { .st_uid = uid, .st_gid = gid };
+
+  /* Where none can be had the step that wants it says so. No wait for the maker's end: it
+   * is reaped when another is made, or in the end. */
+  if (!is_mapped_already (plan, &info) && find_owner (&info) == NULL)
+    add_owner (plan, &info);
 }
 
 static int
@@ -194,6 +224,7 @@ show_copy (const struct launch_plan *plan, const struct launch_step *step)
 void
 launch_shown_forget (void)
 {
+  reap_maker ();
   while (n_owners > 0)
     close (owners[--n_owners].userns);
 }

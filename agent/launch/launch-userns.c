@@ -100,13 +100,14 @@ launch_give_up_capabilities (void)
 }
 
 /* A user namespace that is only a table of ids, for an idmapped mount: `from` on
- * the disk is `to` for the sandbox. It lives as long as its descriptor. */
+ * the disk is `to` for the sandbox. It lives as long as its descriptor. The process that
+ * it came with has been killed; the caller reaps it. */
 int
-launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid)
+launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid, pid_t *maker)
 {
   char path[64], uids[64], gids[64];
   int fd = -1, error;
-  pid_t pid = (pid_t)syscall (SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+  pid_t pid = *maker = (pid_t)syscall (SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
 
   if (pid == 0)
     {
@@ -130,8 +131,7 @@ launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint
     }
   error = errno;
   kill (pid, SIGKILL);
-  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
-    ;
+  *maker = pid;
   errno = error;
   return fd;
 }

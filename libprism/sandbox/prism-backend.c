@@ -73,6 +73,34 @@ prism_backend_get_name (PrismBackend *self)
   return home == NULL || home->thread == g_thread_self () ? iface->get_name (self) : ask_name_elsewhere (self);
 }
 
+/**
+ * prism_backend_prepare:
+ * @self: a backend, with its properties set
+ *
+ * Says that a sandbox is about to be asked for. A backend that can then begins what
+ * does not depend on the specification, while the caller goes on to compose that.
+ *
+ * This is a hint, and never needed: it does not block or fail, whatever goes wrong
+ * is told by the sandbox's creation, and nothing is promised. What was begun ends
+ * with the backend at the latest.
+ *
+ * Since: 1.0
+ */
+void
+prism_backend_prepare (PrismBackend *self)
+{
+  PrismBackendInterface *iface;
+  const PrismHome *home;
+
+  g_return_if_fail (PRISM_IS_BACKEND (self));
+
+  iface = PRISM_BACKEND_GET_IFACE (self);
+  home = prism_home_of (self);
+  /* A script's is not worth a wait for its own thread. */
+  if (iface->prepare != NULL && (home == NULL || home->thread == g_thread_self ()))
+    iface->prepare (self);
+}
+
 static char *
 backend_dup_origin (gpointer self)
 {

@@ -22,6 +22,9 @@ G_DECLARE_INTERFACE (PrismBackend, prism_backend, PRISM, BACKEND, GObject)
  *   reference names, after attesting that it is that one
  * @list_sandboxes: (nullable): references of all that there are
  * @reap: (nullable): removes what dead hosts left behind
+ * @prepare: (nullable): begins what every sandbox of this backend needs, where that
+ *   saves time, and returns at once. What was begun ends with the backend, and by
+ *   itself where no sandbox is asked for
  *
  * What an implementation gives. Its options are the implementing type's own
  * GObject properties; numbers among them accept every gint64 and have their
@@ -39,13 +42,17 @@ struct _PrismBackendInterface
   void (*connect_sandbox) (PrismBackend *self, PrismCreateOperation *operation);
   void (*list_sandboxes) (PrismBackend *self, PrismListOperation *operation);
   void (*reap) (PrismBackend *self, PrismReapOperation *operation);
+  void (*prepare) (PrismBackend *self);
 
   /*< private >*/
-  gpointer padding[8];
+  gpointer padding[7];
 };
 
 PRISM_AVAILABLE_IN_1_0
 const char *prism_backend_get_name (PrismBackend *self);
+
+PRISM_AVAILABLE_IN_1_0
+void prism_backend_prepare (PrismBackend *self);
 
 PRISM_AVAILABLE_IN_1_0
 PrismHealthReport *prism_backend_probe (PrismBackend *self, GCancellable *cancellable, GError **error);

@@ -23,7 +23,15 @@ struct _PrismNativeBackend
   PrismNativeUnixSockets unix_sockets;
   Channel channel;
   guint off_switches;
+
+  GMutex lock; /* for what follows */
+  PrismNativeLauncher *prepared;
+  PrismNativeOptions prepared_with;
+  gint64 prepared_at;
 };
+
+/* Well before it ends by itself. */
+#define PREPARED_US (5 * G_USEC_PER_SEC)
 
 enum
 {
@@ -76,22 +84,64 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (PrismNativeBackend,
 
 /* --- operations ------------------------------------------------------------- */
 
-static void
-create (gpointer backend, PrismOperation *operation)
+static PrismNativeOptions
+get_options (PrismNativeBackend *self)
 {
-  PrismNativeBackend *self = PRISM_NATIVE_BACKEND (backend);
-  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
-  const PrismNativeOptions options = {
+  return (PrismNativeOptions){
     .isolation = self->isolation,
     .netns = self->netns,
     .unix_sockets = self->unix_sockets,
     .framed = self->channel == CHANNEL_FRAMED,
     .off_switches = self->off_switches,
   };
+}
+
+static gboolean
+are_equal (const PrismNativeOptions *a, const PrismNativeOptions *b)
+{
+  return a->isolation == b->isolation && a->netns == b->netns && a->unix_sockets == b->unix_sockets
+         && a->framed == b->framed && a->off_switches == b->off_switches;
+}
+
+/* One that does not fit any more ends. */
+static PrismNativeLauncher *
+take_prepared (PrismNativeBackend *self, const PrismNativeOptions *options)
+{
+  g_autoptr (PrismNativeLauncher) launcher = NULL;
+  gboolean fits;
+
+  g_mutex_lock (&self->lock);
+  launcher = g_steal_pointer (&self->prepared);
+  fits = are_equal (&self->prepared_with, options) && g_get_monotonic_time () - self->prepared_at < PREPARED_US;
+  g_mutex_unlock (&self->lock);
+  return fits ? g_steal_pointer (&launcher) : NULL;
+}
+
+static void
+prism_native_backend_prepare (PrismBackend *backend)
+{
+  PrismNativeBackend *self = PRISM_NATIVE_BACKEND (backend);
+
+  g_mutex_lock (&self->lock);
+  if (self->prepared == NULL)
+    {
+      self->prepared_with = get_options (self);
+      self->prepared_at = g_get_monotonic_time ();
+      self->prepared = prism_native_sandbox_prepare (&self->prepared_with);
+    }
+  g_mutex_unlock (&self->lock);
+}
+
+static void
+create (gpointer backend, PrismOperation *operation)
+{
+  PrismNativeBackend *self = PRISM_NATIVE_BACKEND (backend);
+  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
+  const PrismNativeOptions options = get_options (self);
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismSandbox) sandbox =
       prism_native_sandbox_start (prism_create_operation_get_spec (create_operation), &options,
-                                  prism_operation_get_cancellable (operation), &error);
+                                  take_prepared (self, &options), prism_operation_get_cancellable (operation), &error);
 
   if (sandbox != NULL)
     prism_create_operation_complete (create_operation, sandbox);
@@ -186,6 +236,7 @@ prism_native_backend_iface_init (PrismBackendInterface *iface)
   iface->connect_sandbox = prism_native_backend_connect_sandbox;
   iface->list_sandboxes = prism_native_backend_list_sandboxes;
   iface->reap = prism_native_backend_reap;
+  iface->prepare = prism_native_backend_prepare;
 }
 
 /* --- properties ------------------------------------------------------------- */
@@ -255,10 +306,21 @@ enum_property (const char *name, const char *nick, const char *blurb, GType type
 }
 
 static void
+prism_native_backend_finalize (GObject *object)
+{
+  PrismNativeBackend *self = PRISM_NATIVE_BACKEND (object);
+
+  g_clear_pointer (&self->prepared, prism_native_launcher_free);
+  g_mutex_clear (&self->lock);
+  G_OBJECT_CLASS (prism_native_backend_parent_class)->finalize (object);
+}
+
+static void
 prism_native_backend_class_init (PrismNativeBackendClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
+  object_class->finalize = prism_native_backend_finalize;
   object_class->get_property = prism_native_backend_get_property;
   object_class->set_property = prism_native_backend_set_property;
   props[PROP_ISOLATION] = enum_property ("isolation", "Isolation",
@@ -288,4 +350,5 @@ prism_native_backend_class_init (PrismNativeBackendClass *klass)
 static void
 prism_native_backend_init (PrismNativeBackend *self)
 {
+  g_mutex_init (&self->lock);
 }

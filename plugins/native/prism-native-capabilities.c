@@ -157,3 +157,18 @@ prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, con
   g_mutex_unlock (&lock);
   return self;
 }
+
+void
+prism_native_capabilities_expect (const PrismNativeAsked *asked, const GString *evidence)
+{
+  g_autoptr (GString) all = g_string_new_len (evidence->str, evidence->len);
+  guint32 facts = 0;
+
+  if (asked->isolation != PRISM_NATIVE_ISOLATION_CONFINED)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (all_facts); i++)
+    if (all_facts[i].fact != PRISM_LAUNCH_FACT_NO_UNIX)
+      facts |= all_facts[i].fact;
+  prism_native_evidence_say (all, "landlock", "signals and abstract sockets scoped");
+  prism_capabilities_unref (prism_native_capabilities_new (asked, facts, all));
+}

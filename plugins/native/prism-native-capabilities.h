@@ -13,4 +13,8 @@ G_BEGIN_DECLS
  * control's own. */
 PrismCapabilities *prism_native_capabilities_new (const PrismNativeAsked *asked, guint32 facts, const GString *evidence);
 
+/* Puts into words, ahead of time, what a machine on which all holds will find: then new()
+ * finds it done. Only what is found in that very sandbox counts. */
+void prism_native_capabilities_expect (const PrismNativeAsked *asked, const GString *evidence);
+
 G_END_DECLS

@@ -338,6 +338,22 @@ wait_for (int fd, short events, gint64 deadline, GCancellable *cancellable, GErr
   return FALSE;
 }
 
+/* All of it fits the socket's buffer, or it is not what this is for. */
+gboolean
+prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan)
+{
+  gsize size = 0;
+  const void *bytes = g_bytes_get_data (plan, &size);
+  guint8 head[PRISM_LAUNCH_EARLY_HEAD];
+  struct prism_wire_writer w = prism_wire_write_to (head, sizeof head);
+  struct iovec parts[2] = { { head, sizeof head }, { (void *)bytes, size } };
+  struct msghdr message = { .msg_iov = parts, .msg_iovlen = G_N_ELEMENTS (parts) };
+
+  prism_wire_put (&w, PRISM_LAUNCH_EARLY, 4);
+  prism_wire_put (&w, size, 4);
+  return sendmsg (self->plan, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)(sizeof head + size);
+}
+
 /* A launcher that is gone says why, or its end does: wait_ready() hears of it. */
 gboolean
 prism_native_launcher_give_plan (

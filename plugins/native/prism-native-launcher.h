@@ -20,6 +20,8 @@ typedef struct
 
 /* One that waits for its plan: while the host composes that, the program starts. */
 PrismNativeLauncher *prism_native_launcher_begin (const char *agent, GError **error);
+/* How the plan will begin. FALSE where it takes none: it is no use any more. */
+gboolean prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan);
 gboolean prism_native_launcher_give_plan (
     PrismNativeLauncher *self, GBytes *plan, gint64 deadline, GCancellable *cancellable, GError **error);
 /* By the launcher that stays, which is started if there is none. */

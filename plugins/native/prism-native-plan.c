@@ -460,6 +460,11 @@ emit_all (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSt
   g_autoptr (GArray) views = NULL;
   Emitter emitter = { asked, steps, actions, open, NULL };
 
+  if (part == PRISM_NATIVE_PLAN_EARLY)
+    {
+      prism_native_plan_write_system (steps, asked);
+      return TRUE;
+    }
   add_shown (asked, actions);
   views = collect_views (asked, actions);
   add_mount_pins (actions, views, is_host_tree (asked));
@@ -559,7 +564,7 @@ flags_of (const PrismNativeAsked *asked, PrismNativePlanPart part)
 static void
 write_head (const PrismNativeAsked *asked, PrismNativePlanPart part, struct prism_wire_writer *w)
 {
-  gboolean make = part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE;
+  gboolean make = part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE || part == PRISM_NATIVE_PLAN_EARLY;
   const char *start = asked->sandbox_path;
   guint n_groups = make ? 0 : asked->n_groups;
 
@@ -592,6 +597,12 @@ write_head (const PrismNativeAsked *asked, PrismNativePlanPart part, struct pris
 }
 
 gboolean
+prism_native_plan_can_begin_early (const PrismNativeAsked *asked)
+{
+  return !is_host_tree (asked) && asked->off_switches == 0 && !asked->detached;
+}
+
+gboolean
 prism_native_plan_can_use_template (const PrismNativeAsked *asked)
 {
   return asked->host->root && !is_host_tree (asked) && asked->netns == PRISM_NATIVE_NETNS_SANDBOX
@@ -618,7 +629,7 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
 {
   g_autoptr (GError) failure = NULL;
 
-  if (!check_asked (asked, error))
+  if (part != PRISM_NATIVE_PLAN_EARLY && !check_asked (asked, error))
     return NULL;
   /* Nearly every plan fits the first. */
   for (gsize size = PRISM_LAUNCH_MAX_PLAN / 64; size <= PRISM_LAUNCH_MAX_PLAN; size *= 8)

@@ -62,7 +62,7 @@ typedef struct
 {
   gboolean root;
   guint32 uid, gid;  /* who 10001 is outside */
-  GPtrArray *pieces; /* of PrismNativePiece, parents first */
+  GPtrArray *pieces; /* of PrismNativePiece, parents first; NULL: not looked up */
 } PrismNativeHost;
 
 /* A path whose links are resolved, and what lies there. */
@@ -121,11 +121,14 @@ typedef struct
 typedef enum
 {
   PRISM_NATIVE_PLAN_WHOLE,
+  PRISM_NATIVE_PLAN_EARLY,         /* how the whole begins, as far as the host is known, unless it hides some of that */
   PRISM_NATIVE_PLAN_MAKE_TEMPLATE, /* the part that is the same for many sandboxes */
   PRISM_NATIVE_PLAN_USE_TEMPLATE,  /* the rest */
 } PrismNativePlanPart;
 
 GBytes *prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error);
+/* Whether one can be begun before the rest of it is known. */
+gboolean prism_native_plan_can_begin_early (const PrismNativeAsked *asked);
 /* Whether one is of any use: equal plans to make one are one template. */
 gboolean prism_native_plan_can_use_template (const PrismNativeAsked *asked);
 

@@ -253,25 +253,31 @@ count_cpus (void)
   return (guint)count;
 }
 
+void
+prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options, const PrismNativeHost *host)
+{
+  *asked = (PrismNativeAsked){
+    .host = host,
+    .isolation = options->isolation,
+    .netns = options->netns,
+    .unix_sockets = options->unix_sockets,
+    .framed = options->framed,
+    .off_switches = options->off_switches,
+    .hostname = "prism",
+  };
+}
+
 static gboolean
 fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
   PrismNativeAsked *asked = &self->asked;
 
-  *asked = (PrismNativeAsked){
-    .host = prism_native_host_get (),
-    .isolation = options->isolation,
-    .netns = options->netns,
-    .egress = choose_egress (spec),
-    .unix_sockets = options->unix_sockets,
-    .framed = options->framed,
-    .detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED,
-    .off_switches = options->off_switches,
-    .hostname = "prism",
-    .tmp_bytes = prism_limits_get (limits, "tmp-bytes"),
-    .workspace_bytes = prism_limits_get (limits, "workspace-bytes"),
-  };
+  prism_native_asked_init (asked, options, prism_native_host_get ());
+  asked->egress = choose_egress (spec);
+  asked->detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
+  asked->tmp_bytes = prism_limits_get (limits, "tmp-bytes");
+  asked->workspace_bytes = prism_limits_get (limits, "workspace-bytes");
   if (!check_options (spec, options, error)
       || !prism_native_limits_decide (&self->limits, limits, prism_native_cgroup_get (), count_cpus (), self->id, error)
       || !take_workspace (self, spec, error) || !take_mounts (self, spec, error)

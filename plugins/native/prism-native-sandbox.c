@@ -7,6 +7,7 @@
 
 #include "prism-native-capabilities.h"
 #include "prism-native-deposit.h"
+#include "prism-native-host.h"
 #include "prism-native-reap.h"
 
 #define REFERENCE "native:"
@@ -42,15 +43,16 @@ remove_leftovers (void)
     }
 }
 
-/* What the kernel killed is counted before its groups are removed. */
+/* What the kernel killed is counted before its groups are removed, where that may be the
+ * reason for the end. */
 static gboolean
 end_launcher (PrismNativeSandbox *self, gint64 deadline, GError **error)
 {
-  gboolean ended;
+  gboolean failed = prism_sandbox_get_status (PRISM_SANDBOX (self)) == PRISM_SANDBOX_STATUS_FAILED, ended;
   gint64 kills;
 
   g_mutex_lock (&self->use);
-  kills = prism_native_launcher_count_memory_kills (self->launcher);
+  kills = failed ? prism_native_launcher_count_memory_kills (self->launcher) : 0;
   ended = prism_native_launcher_end (self->launcher, deadline, error);
   g_mutex_lock (&self->lock);
   self->over = TRUE;
@@ -358,23 +360,68 @@ make_sandbox (const PrismNativeDeposit *facts,
 
   if (self == NULL)
     return NULL;
+  /* What is likely to be found is put into words meanwhile. */
+  prism_native_capabilities_expect (&request->asked, request->limits.evidence);
   if (prism_native_launcher_wait_ready (self->launcher, deadline, cancellable, error))
     return g_steal_pointer (&self);
   end_launcher (self, deadline + 10 * G_USEC_PER_SEC, NULL);
   return NULL;
 }
 
-/* The first sandbox of a process is started by itself, for a process that makes no
- * other, and before anything is looked up for it: its program starts meanwhile. */
-static gboolean
-begin_first (PrismNativeLauncher **begun, GError **error)
-{
-  static gint starts;
+/* Of this process, also those that are only prepared for. */
+static gint starts;
 
-  if (g_atomic_int_add (&starts, 1) > 0)
-    return TRUE;
-  *begun = prism_native_launcher_begin (prism_agent_get_path (), error);
-  return *begun != NULL;
+static gboolean
+give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
+{
+  g_autoptr (GBytes) plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_EARLY, NULL);
+  return plan != NULL && prism_native_launcher_give_early_plan (launcher, plan);
+}
+
+/* Its program starts before anything is looked up for it; what every confined sandbox
+ * has is made while the rest is looked at. One that is gone meanwhile is heard of when
+ * it is given the plan. */
+static PrismNativeLauncher *
+begin (PrismNativeAsked *asked, GError **error)
+{
+  PrismNativeLauncher *launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
+
+  if (launcher != NULL && prism_native_plan_can_begin_early (asked) && give_early (launcher, asked))
+    {
+      asked->host = prism_native_host_get ();
+      give_early (launcher, asked);
+    }
+  return launcher;
+}
+
+PrismNativeLauncher *
+prism_native_sandbox_prepare (const PrismNativeOptions *options)
+{
+  const PrismNativeHost host = prism_native_host_ids ();
+  PrismNativeAsked asked;
+
+  prism_native_asked_init (&asked, options, &host);
+  if (!prism_native_plan_can_begin_early (&asked) || g_atomic_int_add (&starts, 1) > 0)
+    return NULL;
+  return begin (&asked, NULL);
+}
+
+/* The first sandbox of a process is started by itself, for a process that makes no
+ * other. @begun: what was prepared for it, or NULL. */
+static gboolean
+begin_first (PrismSandboxSpec *spec, const PrismNativeOptions *options, PrismNativeLauncher **begun, GError **error)
+{
+  const PrismNativeHost host = prism_native_host_ids ();
+  PrismNativeAsked asked;
+
+  prism_native_asked_init (&asked, options, &host);
+  asked.detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
+  /* It is nobody's child, so its keeper leaves its parent first of all. */
+  if (asked.detached)
+    g_clear_pointer (begun, prism_native_launcher_free);
+  if (*begun == NULL && g_atomic_int_add (&starts, 1) == 0)
+    return (*begun = begin (&asked, error)) != NULL;
+  return TRUE;
 }
 
 /* What is known before it is there: all but what it contains. */
@@ -393,18 +440,20 @@ take_facts (PrismNativeDeposit *facts, PrismSandboxSpec *spec, const PrismNative
 static PrismNativeSandbox *
 make_first_or_next (PrismSandboxSpec *spec,
                     const PrismNativeOptions *options,
+                    PrismNativeLauncher *prepared,
                     PrismNativeRequest **request,
                     PrismNativeDeposit *facts,
                     gint64 deadline,
                     GCancellable *cancellable,
                     GError **error)
 {
-  g_autoptr (PrismNativeLauncher) begun = NULL;
+  g_autoptr (PrismNativeLauncher) begun = prepared;
   g_autoptr (GError) failure = NULL;
   PrismNativeSandbox *self;
   gboolean by_template;
 
-  if (!begin_first (&begun, error) || (*request = prism_native_request_new (spec, options, error)) == NULL)
+  if (!begin_first (spec, options, &begun, error)
+      || (*request = prism_native_request_new (spec, options, error)) == NULL)
     return NULL;
   take_facts (facts, spec, *request);
   by_template = begun == NULL && prism_native_plan_can_use_template (&(*request)->asked);
@@ -455,12 +504,14 @@ detach (PrismNativeSandbox *self, const char *id, const PrismNativeDeposit *fact
 PrismSandbox *
 prism_native_sandbox_start (PrismSandboxSpec *spec,
                             const PrismNativeOptions *options,
+                            PrismNativeLauncher *prepared,
                             GCancellable *cancellable,
                             GError **error)
 {
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
   gint64 deadline = g_get_monotonic_time () + prism_limits_get (limits, "startup-timeout-ms") * 1000;
   gboolean detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
+  g_autoptr (PrismNativeLauncher) begun = prepared;
   g_autoptr (PrismNativeRequest) request = NULL;
   g_autoptr (PrismEgressProxy) proxy = NULL;
   g_autoptr (PrismNativeSandbox) self = NULL;
@@ -468,7 +519,7 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
 
   if (!find_proxy (spec, &proxy, error))
     return NULL;
-  self = make_first_or_next (spec, options, &request, &facts, deadline, cancellable, error);
+  self = make_first_or_next (spec, options, g_steal_pointer (&begun), &request, &facts, deadline, cancellable, error);
   if (self == NULL)
     return NULL;
   if (detached)

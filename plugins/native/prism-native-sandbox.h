@@ -11,9 +11,14 @@ G_BEGIN_DECLS
 #define PRISM_TYPE_NATIVE_SANDBOX (prism_native_sandbox_get_type ())
 G_DECLARE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM, NATIVE_SANDBOX, PrismAgentSandbox)
 
-/* Starts it and waits until it answers. Blocking. A start that fails leaves nothing. */
+/* A launcher for a sandbox that is about to be asked for, or NULL where none is to be
+ * prepared; it ends by itself after a while. */
+PrismNativeLauncher *prism_native_sandbox_prepare (const PrismNativeOptions *options);
+/* Starts it and waits until it answers. Blocking. A start that fails leaves nothing.
+ * @prepared: (nullable): what was prepared with the same options, taken. */
 PrismSandbox *prism_native_sandbox_start (PrismSandboxSpec *spec,
                                           const PrismNativeOptions *options,
+                                          PrismNativeLauncher *prepared,
                                           GCancellable *cancellable,
                                           GError **error);
 /* One that is detached and has no host now. Blocking; what fails leaves it as it is. */

@@ -115,7 +115,27 @@ send_setup (NativeClient *self, const PrismNativeAsked *asked)
   send_frame (self, PRISM_WIRE_SETUP, 0, bytes, w.at - w.start, NULL, 0);
 }
 
-static gboolean use_template;
+static gboolean use_template, use_early;
+
+/* Also where the plan does not go on from there: then all of it is to be undone. */
+static void
+give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
+{
+  const PrismNativeHost ids = prism_native_host_ids ();
+  PrismNativeAsked early = *asked;
+
+  if (!use_early || asked->isolation != PRISM_NATIVE_ISOLATION_CONFINED || asked->off_switches != 0)
+    return;
+  early.detached = FALSE;
+  early.n_hide = 0;
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (GBytes) plan = NULL;
+      early.host = i == 0 ? &ids : asked->host;
+      plan = prism_native_plan_write (&early, PRISM_NATIVE_PLAN_EARLY, NULL);
+      g_assert_true (prism_native_launcher_give_early_plan (launcher, plan));
+    }
+}
 
 static PrismNativeLauncher *
 spawn (const PrismNativeAsked *asked)
@@ -139,6 +159,7 @@ spawn (const PrismNativeAsked *asked)
       g_assert_no_error (error);
       launcher = prism_native_launcher_begin (agent, &error);
       g_assert_no_error (error);
+      give_early (launcher, asked);
       prism_native_launcher_give_plan (launcher, plan, -1, NULL, &error);
     }
   g_assert_no_error (error);
@@ -149,6 +170,12 @@ void
 native_client_use_template (gboolean use)
 {
   use_template = use;
+}
+
+void
+native_client_use_early (gboolean use)
+{
+  use_early = use;
 }
 
 NativeClient *

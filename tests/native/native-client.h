@@ -30,6 +30,8 @@ PrismNativeAsked native_asked (void);
 NativeClient *native_client_new (const PrismNativeAsked *asked);
 /* From here on by the launcher that stays, as root. */
 void native_client_use_template (gboolean use);
+/* From here on each is begun before its plan is there. */
+void native_client_use_early (gboolean use);
 /* For a start that is to fail: its error. */
 GError *native_client_refusal (const PrismNativeAsked *asked);
 NativeOutcome native_client_run (NativeClient *self, const char *const *argv);

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum
+{
+  PLAIN,
+  BY_TEMPLATE,
+  EARLY,
+};
+
 static void
 set_up (NativeFixture *f, gconstpointer data)
 {
@@ -11,7 +18,8 @@ set_up (NativeFixture *f, gconstpointer data)
   g_autofree char *made = g_dir_make_tmp ("prism-native-XXXXXX", &error);
 
   g_assert_no_error (error);
-  native_client_use_template (data != NULL);
+  native_client_use_template (GPOINTER_TO_INT (data) == BY_TEMPLATE);
+  native_client_use_early (GPOINTER_TO_INT (data) == EARLY);
   f->folder = g_canonicalize_filename (made, NULL);
   f->asked = native_asked ();
   f->asked.workspace.path = f->folder;
@@ -31,10 +39,12 @@ void
 native_add_test (const char *path, NativeTest test)
 {
   g_autofree char *again = g_strconcat (path, "/staying-launcher", NULL);
+  g_autofree char *early = g_strconcat (path, "/early", NULL);
 
-  g_test_add (path, NativeFixture, NULL, set_up, test, tear_down);
+  g_test_add (path, NativeFixture, GINT_TO_POINTER (PLAIN), set_up, test, tear_down);
+  g_test_add (early, NativeFixture, GINT_TO_POINTER (EARLY), set_up, test, tear_down);
   if (geteuid () == 0)
-    g_test_add (again, NativeFixture, GINT_TO_POINTER (1), set_up, test, tear_down);
+    g_test_add (again, NativeFixture, GINT_TO_POINTER (BY_TEMPLATE), set_up, test, tear_down);
 }
 
 void

@@ -14,7 +14,7 @@ typedef struct
 
 typedef void (*NativeTest) (NativeFixture *fixture, gconstpointer data);
 
-/* As root once more, by the launcher that stays. */
+/* Once more begun early, and as root by the launcher that stays. */
 void native_add_test (const char *path, NativeTest test);
 /* The script exits 0 and says exactly that, trailing white space aside. */
 void native_assert_sh (NativeClient *client, const char *script, const char *expected);

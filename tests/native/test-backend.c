@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The backend as an application has it: from the registry, by its name. */
+#include <errno.h>
 #include <gio/gio.h>
 #include <libprism/prism.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "by-library.h"
@@ -401,9 +403,57 @@ add_test (const char *path, void (*test) (Fixture *, gconstpointer))
   g_test_add (path, Fixture, NULL, set_up, test, tear_down);
 }
 
+/* --- prepared for ------------------------------------------------------------- */
+
+static void
+assert_childless (void)
+{
+  g_assert_cmpint (waitpid (-1, NULL, WNOHANG), ==, -1);
+  g_assert_cmpint (errno, ==, ECHILD);
+}
+
+/* Each in a process of its own: only its first sandbox is prepared for. */
+static void
+test_prepared (Fixture *f, gconstpointer data)
+{
+  const char *how = data;
+  g_autofree char *path = g_strconcat ("/native/backend/prepared-", how, NULL), *output = NULL;
+  g_autoptr (PrismSandbox) sandbox = NULL;
+
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (path, 0, G_TEST_SUBPROCESS_DEFAULT);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  prism_backend_prepare (f->backend);
+  prism_backend_prepare (f->backend);
+  if (g_str_equal (how, "unused"))
+    {
+      /* One that was not asked for ends with the backend. */
+      g_assert_cmpint (waitpid (-1, NULL, WNOHANG), ==, 0);
+      g_clear_object (&f->backend);
+      assert_childless ();
+      f->backend = prism_registry_create_backend (prism_registry_get_default (), "native", NULL);
+      return;
+    }
+  if (g_str_equal (how, "changed"))
+    g_object_set (f->backend, "netns", 1, NULL);
+  if (g_str_equal (how, "hidden"))
+    prism_sandbox_spec_add_hide (f->spec, "/usr/share");
+  sandbox = library_create (f->backend, f->spec);
+  output = library_run (sandbox, "id -u; pwd; ls /usr/share >/dev/null 2>&1 && echo seen");
+  g_assert_cmpstr (output, ==, g_str_equal (how, "hidden") ? "10001\n/workspace" : "10001\n/workspace\nseen");
+  library_close (sandbox);
+  g_clear_object (&sandbox);
+  assert_childless ();
+}
+
 int
 main (int argc, char **argv)
 {
+  static const char *const prepared[] = { "used", "unused", "changed", "hidden" };
+
   g_test_init (&argc, &argv, NULL);
   add_test ("/native/backend/run", test_run);
   add_test ("/native/backend/network-only", test_network_only);
@@ -419,5 +469,10 @@ main (int argc, char **argv)
   add_test ("/native/backend/threads", test_threads);
   add_test ("/native/backend/missing", test_missing);
   add_test ("/native/backend/probe", test_probe);
+  for (guint i = 0; i < G_N_ELEMENTS (prepared); i++)
+    {
+      g_autofree char *path = g_strconcat ("/native/backend/prepared-", prepared[i], NULL);
+      g_test_add (path, Fixture, prepared[i], set_up, test_prepared, tear_down);
+    }
   return g_test_run ();
 }

@@ -352,6 +352,57 @@ test_limits (void)
   g_assert_error (error, PRISM_LIMIT_ERROR, PRISM_LIMIT_ERROR_RANGE);
 }
 
+static struct launch_plan
+parse (const PrismNativeAsked *asked, PrismNativePlanPart part, GBytes **bytes)
+{
+  struct launch_plan plan;
+
+  *bytes = prism_native_plan_write (asked, part, NULL);
+  g_assert_nonnull (*bytes);
+  g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (*bytes, NULL), g_bytes_get_size (*bytes)));
+  return plan;
+}
+
+/* What is begun before all is known is the beginning of what comes, where nothing is asked
+ * that changes it. */
+static void
+test_early (void)
+{
+  static const PrismNativePath hidden = { "/usr", PRISM_NATIVE_KIND_FOLDER };
+  PrismNativeAsked asked = asked_by (&root), known = asked, other = asked;
+  PrismNativeHost ids = root;
+  g_autoptr (GBytes) first = NULL, second = NULL, whole = NULL;
+  struct launch_plan a, b, c;
+
+  ids.pieces = NULL;
+  known.host = &ids;
+  a = parse (&known, PRISM_NATIVE_PLAN_EARLY, &first);
+  b = parse (&asked, PRISM_NATIVE_PLAN_EARLY, &second);
+  c = parse (&asked, PRISM_NATIVE_PLAN_WHOLE, &whole);
+  g_assert_cmpuint (a.n_steps, >, 0);
+  g_assert_cmpuint (a.n_steps, <, b.n_steps);
+  g_assert_cmpuint (b.n_steps, <, c.n_steps);
+  g_assert_cmpuint (b.n_shown + b.n_groups, ==, 0);
+  g_assert_true (launch_plan_goes_on (&a, &b) && launch_plan_goes_on (&a, &c) && launch_plan_goes_on (&b, &c));
+  g_assert_false (launch_plan_goes_on (&b, &a) || launch_plan_goes_on (&c, &b));
+
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autoptr (GBytes) bytes = NULL;
+      struct launch_plan plan;
+      other = asked;
+      other.host = i == 0 ? &user : other.host;
+      other.detached = i == 1;
+      other.framed = i == 2;
+      other.hide = &hidden;
+      other.n_hide = i == 3;
+      plan = parse (&other, PRISM_NATIVE_PLAN_WHOLE, &bytes);
+      /* What is hidden lies over what is there. */
+      g_assert_cmpint (launch_plan_goes_on (&b, &plan), ==, i == 3);
+      g_assert_cmpint (prism_native_plan_can_begin_early (&other), ==, i != 1);
+    }
+}
+
 static void
 test_cgroup_text (void)
 {
@@ -388,6 +439,7 @@ main (int argc, char **argv)
   g_test_add_func ("/native/plan/refused", test_refused);
   g_test_add_func ("/native/plan/odd-names", test_odd_names);
   g_test_add_func ("/native/plan/switches", test_switches);
+  g_test_add_func ("/native/plan/early", test_early);
   g_test_add_func ("/native/limits/decide", test_limits);
   g_test_add_func ("/native/cgroup/text", test_cgroup_text);
   return g_test_run ();
