@@ -156,6 +156,8 @@ make_sandbox (Again *self, const char *id, GError **error)
   sandbox->name = g_strconcat ("prism-", id, NULL);
   sandbox->memory_group = prism_docker_peer_dup_memory_group (self->pid);
   sandbox->memory_kills = prism_docker_count_memory_kills (sandbox->memory_group);
+  close (self->room.listener);
+  self->room.listener = -1; /* the agent has been let in, and nobody else shall be */
   sandbox->room = self->room;
   self->room = (PrismDockerRoom){ NULL, -1, -1 };
   prism_agent_sandbox_set_capabilities (PRISM_AGENT_SANDBOX (sandbox), facts->capabilities);

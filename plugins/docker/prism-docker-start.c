@@ -3,6 +3,8 @@
  * of what is about to be made; then the container is made and started, and the agent is
  * let in. The first import and the engine's own end of the start overlap. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -211,6 +213,26 @@ ask_set_up (Start *self, GString *offenders, GError **error)
   return TRUE;
 }
 
+/* Who reaches the engine has the host. It could be reached through a read-only mount too. */
+static void
+check_ways_out (Start *self, const char *folder, GString *offenders)
+{
+  g_autofree char *socket = realpath (prism_docker_engine_get_socket (self->engine), NULL);
+  const char *const kept[] = { socket, folder };
+
+  for (guint i = 0; i < self->asked.views->len; i++)
+    for (gsize k = 0; k < G_N_ELEMENTS (kept); k++)
+      {
+        const PrismDockerView *view = self->asked.views->pdata[i];
+        gsize length = strlen (view->source.path);
+        if (kept[k] != NULL && strncmp (kept[k], view->source.path, length) == 0
+            && (kept[k][length] == 0 || kept[k][length] == '/'))
+          prism_docker_offend (offenders, "%s: %s would show the sandbox %s", view->what, view->source.path,
+                               k == 0 ? "the engine's socket, and with it the whole host"
+                                      : "the runtime folder of all sandboxes");
+      }
+}
+
 /* Everything that can be refused, before anything is made. */
 static gboolean
 prepare (Start *self, GError **error)
@@ -222,6 +244,7 @@ prepare (Start *self, GError **error)
   if (folder == NULL)
     return FALSE;
   prism_docker_look (&self->asked, offenders);
+  check_ways_out (self, folder, offenders);
   self->plan = prism_docker_plan_new (&self->asked, folder, NULL, offenders);
   if (!report (offenders, error) || !prism_docker_engine_open (self->engine, error))
     return FALSE;
@@ -550,6 +573,7 @@ let_go (Start *self, GError **error)
     {
       if (!detach (self, error))
         return FALSE;
+      close_fd (&self->room.listener); /* the agent has been let in, and nobody else shall be */
       self->sandbox->room = self->room;
       self->room = (PrismDockerRoom){ NULL, -1, -1 };
     }
