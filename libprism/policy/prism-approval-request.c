@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "prism-approval-store-private.h"
+#include "prism-decision-private.h"
 
 struct _PrismApprovalRequest
 {
@@ -319,4 +320,32 @@ prism_approval_request_respond (PrismApprovalRequest *self, PrismApprovalAnswer 
   g_return_val_if_fail (PRISM_IS_APPROVAL_REQUEST (self), FALSE);
 
   return prism_approval_flight_answer (self->flight, answer);
+}
+
+/**
+ * prism_approval_request_refuse:
+ * @self: a request
+ * @reason: (nullable): why nobody can be asked
+ *
+ * Says that nobody can be asked: it is denied as it is where nobody listens, with
+ * `approval-required` and with what would allow it, and not remembered.
+ *
+ * Returns: whether it counted; see [method@ApprovalRequest.respond]
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_approval_request_refuse (PrismApprovalRequest *self, const char *reason)
+{
+  g_autoptr (PrismDecision) decision = NULL;
+  g_autofree char *whole = NULL;
+
+  g_return_val_if_fail (PRISM_IS_APPROVAL_REQUEST (self), FALSE);
+
+  whole = g_strdup_printf ("%s, and %s", prism_approval_request_get_reason (self),
+                           reason != NULL ? reason : "nobody is there to be asked");
+  decision = g_object_new (
+      PRISM_TYPE_DECISION, "verdict", PRISM_VERDICT_DENY, "reason-id", PRISM_REASON_APPROVAL_REQUIRED, "reason", whole,
+      "rule", prism_approval_request_get_rule (self), "remedy", prism_decision_get_remedy (self->question), NULL);
+  return prism_approval_flight_settle (self->flight, decision);
 }

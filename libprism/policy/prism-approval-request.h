@@ -47,5 +47,8 @@ char          *prism_approval_request_dup_text         (PrismApprovalRequest *se
 PRISM_AVAILABLE_IN_1_0
 gboolean       prism_approval_request_respond          (PrismApprovalRequest *self,
                                                         PrismApprovalAnswer   answer);
+PRISM_AVAILABLE_IN_1_0
+gboolean       prism_approval_request_refuse           (PrismApprovalRequest *self,
+                                                        const char           *reason);
 
 G_END_DECLS

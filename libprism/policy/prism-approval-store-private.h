@@ -50,6 +50,8 @@ void prism_approval_flight_unref (PrismApprovalFlight *self);
 gboolean prism_approval_flight_is_open (PrismApprovalFlight *self);
 /* FALSE: it is not open any more. */
 gboolean prism_approval_flight_answer (PrismApprovalFlight *self, PrismApprovalAnswer answer);
+/* The same, with a decision that is nobody's answer and is not remembered. */
+gboolean prism_approval_flight_settle (PrismApprovalFlight *self, PrismDecision *decision);
 /* Nobody holds the request any more. */
 void prism_approval_flight_drop (PrismApprovalFlight *self);
 

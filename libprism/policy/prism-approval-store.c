@@ -266,11 +266,10 @@ answer_waiters (PrismApprovalFlight *self, GPtrArray *waiters, PrismDecision *de
   tell_request_later (self);
 }
 
-static gboolean
-settle (PrismApprovalFlight *self, const char *reason_id, const char *reason)
+gboolean
+prism_approval_flight_settle (PrismApprovalFlight *self, PrismDecision *decision)
 {
   g_autoptr (GPtrArray) waiters = NULL;
-  g_autoptr (PrismDecision) decision = prism_decision_new_deny (reason_id, reason);
 
   g_mutex_lock (&self->store->lock);
   waiters = close_locked (self);
@@ -284,7 +283,10 @@ settle (PrismApprovalFlight *self, const char *reason_id, const char *reason)
 void
 prism_approval_flight_drop (PrismApprovalFlight *self)
 {
-  settle (self, PRISM_REASON_APPROVAL_DENIED, "who was asked gave no answer");
+  g_autoptr (PrismDecision) decision =
+      prism_decision_new_deny (PRISM_REASON_APPROVAL_DENIED, "who was asked gave no answer");
+
+  prism_approval_flight_settle (self, decision);
 }
 
 gboolean
@@ -317,7 +319,10 @@ prism_approval_flight_answer (PrismApprovalFlight *self, PrismApprovalAnswer ans
 static gboolean
 waiter_timed_out (gpointer data)
 {
-  settle (((Waiter *)data)->flight, PRISM_REASON_APPROVAL_TIMED_OUT, "who was asked did not answer in time");
+  g_autoptr (PrismDecision) decision =
+      prism_decision_new_deny (PRISM_REASON_APPROVAL_TIMED_OUT, "who was asked did not answer in time");
+
+  prism_approval_flight_settle (((Waiter *)data)->flight, decision);
   return G_SOURCE_REMOVE;
 }
 
