@@ -195,15 +195,25 @@ prism_visible_text (const char *text, gsize max_length, gboolean *changed)
 
 /* --- words ---------------------------------------------------------------------------------- */
 
+static gboolean
+is_plain (guchar c)
+{
+  return c < 0x80
+         && (g_ascii_isalnum ((char)c) || c == '/' || c == '-' || c == '.' || c == '_' || c == '=' || c == ':'
+             || c == ',' || c == '+' || c == '@' || c == '%');
+}
+
 /* As a shell reads it back, and plain where it can be. */
 void
 prism_action_append_quoted (GString *out, const char *word)
 {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  const char *end = word;
 
-  if (word[0] != '\0' && word[strspn (word, plain)] == '\0')
+  while (is_plain ((guchar)*end))
+    end++;
+  if (end > word && *end == '\0')
     {
-      g_string_append (out, word);
+      g_string_append_len (out, word, end - word);
       return;
     }
   g_string_append_c (out, '\'');

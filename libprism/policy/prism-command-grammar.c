@@ -116,6 +116,8 @@ prism_shell_add_command (PrismShellParser *self, guint first, guint n_words, gui
 {
   PrismShellCommand command = { .first = first, .n_words = n_words, .flags = flags };
 
+  if (self->line->commands->len >= PRISM_SHELL_MAX_COMMANDS)
+    prism_shell_set_limit (self, "it is more than 1000 commands");
   command.first_redirect = self->line->redirects->len;
   command.end = command.expanded = self->line->commands->len + 1;
   g_array_append_val (self->line->commands, command);

@@ -86,22 +86,29 @@ prefix_matches (const PrismCommandRule *rule, const Subject *subject)
 }
 
 static gboolean
+word_is (const PrismShellLine *line, const PrismShellWord *word, const char *text, gsize length)
+{
+  return word->length == length && memcmp (prism_shell_line_text (line, word), text, length) == 0;
+}
+
+static gboolean
 word_matches (const PrismCommandRule *rule, const Subject *subject)
 {
   const PrismShellCommand *command = subject->command;
+  const PrismShellWord *words = &g_array_index (subject->line->words, PrismShellWord, command->first);
+  const char *wanted = rule->words[0];
+  gsize length = strlen (wanted);
 
-  if (command->n_words > 0 && program_matches (rule, rule->words[0], subject_text (subject, 0)))
+  if (command->n_words > 0 && program_matches (rule, wanted, subject_text (subject, 0)))
     return TRUE;
-  for (guint i = 1; i < command->n_words; i++)
-    if (g_str_equal (rule->words[0], subject_text (subject, i)))
+  for (guint i = command->n_assignments + 1; i < command->n_assignments + command->n_words; i++)
+    if (word_is (subject->line, &words[i], wanted, length))
       return TRUE;
   for (guint i = 0; i < command->n_assignments; i++)
     {
-      const PrismShellWord *word = &g_array_index (subject->line->words, PrismShellWord, command->first + i);
-      const char *text = prism_shell_line_text (subject->line, word);
-      gsize length = strlen (rule->words[0]);
+      const char *text = prism_shell_line_text (subject->line, &words[i]);
 
-      if (strncmp (text, rule->words[0], length) == 0 && (text[length] == '=' || text[length] == '\0'))
+      if (strncmp (text, wanted, length) == 0 && (text[length] == '=' || text[length] == '\0'))
         return TRUE;
     }
   return FALSE;

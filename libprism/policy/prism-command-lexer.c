@@ -71,7 +71,22 @@ prism_shell_peek_second (PrismShellParser *self)
 gboolean
 prism_shell_ends_word (int c)
 {
-  return c < 0 || (c != 0 && strchr (" \t\n;&|<>()", c) != NULL);
+  switch (c)
+    {
+    case ' ':
+    case '\t':
+    case '\n':
+    case ';':
+    case '&':
+    case '|':
+    case '<':
+    case '>':
+    case '(':
+    case ')':
+      return TRUE;
+    default:
+      return c < 0;
+    }
 }
 
 PrismShellWord

@@ -37,12 +37,22 @@ see_equals (WordState *state, const GString *out)
     }
 }
 
+/* Most of what there is, and nothing to be seen in it. */
+static gboolean
+is_ordinary (int c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 static void
 see_character (WordState *state, const GString *out, int c)
 {
   if (c == '*' || c == '?' || (c == ']' && state->bracket))
     state->flags |= PRISM_WORD_GLOB;
   state->bracket |= c == '[';
+  /* What follows, up to the bracket's end, is an index in some shells, whatever it is. */
+  if (c == '[' && state->only_name && looks_like_name (out))
+    state->flags |= PRISM_WORD_ODD_NAME;
   if (c == '{')
     state->brace = TRUE;
   state->separator |= state->brace && (c == ',' || (c == '.' && state->before == '.'));
@@ -76,10 +86,15 @@ read_backslash (PrismShellParser *self, GString *out)
 static void
 read_piece (PrismShellParser *self, GString *out, WordState *state, int c)
 {
-  if (strchr ("'\"\\$`", c) == NULL || c == 0)
+  if (c != '\'' && c != '"' && c != '\\' && c != '$' && c != '`')
     {
-      prism_shell_note_character (self, c);
-      see_character (state, out, c);
+      if (is_ordinary (c))
+        state->before = c;
+      else
+        {
+          prism_shell_note_character (self, c);
+          see_character (state, out, c);
+        }
       g_string_append_c (out, (char)c);
       self->at++;
       return;

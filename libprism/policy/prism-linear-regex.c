@@ -55,6 +55,8 @@ struct _PrismLinearRegex
   GArray *sets;  /* ByteSet */
   GArray *nodes; /* Node */
   guint start;
+  ByteSet first;     /* with what a match can begin, if it has a byte at all */
+  gboolean nullable; /* it may have none */
 };
 
 typedef struct
@@ -547,6 +549,37 @@ add_state (Run *run, States *states, guint first)
     }
 }
 
+/* What leads to a byte without one; an assertion may hold. */
+static void
+find_first (PrismLinearRegex *self)
+{
+  g_autofree gboolean *seen = g_new0 (gboolean, self->nodes->len);
+  g_autofree guint *stack = g_new (guint, 2 * self->nodes->len + 2);
+  guint n = 0;
+
+  stack[n++] = self->start;
+  while (n > 0)
+    {
+      guint index = stack[--n];
+      const Node *node = &g_array_index (self->nodes, Node, index);
+
+      if (seen[index])
+        continue;
+      seen[index] = TRUE;
+      if (node->type == NODE_MATCH)
+        self->nullable = TRUE;
+      else if (node->type == NODE_SET)
+        for (guint i = 0; i < 8; i++)
+          self->first.bits[i] |= g_array_index (self->sets, ByteSet, node->other).bits[i];
+      else
+        {
+          stack[n++] = node->out;
+          if (node->type == NODE_SPLIT)
+            stack[n++] = node->other;
+        }
+    }
+}
+
 gboolean
 prism_linear_regex_matches (const PrismLinearRegex *self, const char *text, gsize length)
 {
@@ -558,6 +591,10 @@ prism_linear_regex_matches (const PrismLinearRegex *self, const char *text, gsiz
     {
       States *swap = now;
 
+      /* Where nothing is begun, and nothing can begin, nothing is to be done. */
+      if (now->n == 0 && !self->nullable)
+        while (run.position < length && !set_has (&self->first, run.text[run.position]))
+          run.position++;
       add_state (&run, now, self->start);
       if (run.matched || run.position == length)
         break;
@@ -602,7 +639,11 @@ compile (Parser *self)
   if (self->wrong == NULL && *self->at == ')')
     fail (self, "a group ends that did not begin");
   if (self->wrong == NULL)
-    self->regex->start = build (self, tree, add_node (self, NODE_MATCH, 0, 0));
+    {
+      self->regex->start = build (self, tree, add_node (self, NODE_MATCH, 0, 0));
+      if (self->wrong == NULL)
+        find_first (self->regex);
+    }
 }
 
 PrismLinearRegex *

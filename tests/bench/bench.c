@@ -330,6 +330,7 @@ main (int argc, char **argv)
       bench_stream_rows (&bench);
       bench_tree_rows (&bench);
       bench_memory_rows (&bench);
+      bench_policy_rows (&bench);
       bench_egress_rows (&bench);
       bench_egress_inside_rows (&bench);
     }

@@ -78,6 +78,7 @@ void bench_cold_rows (Bench *bench);
 void bench_stream_rows (Bench *bench);
 void bench_tree_rows (Bench *bench);
 void bench_memory_rows (Bench *bench);
+void bench_policy_rows (Bench *bench);
 void bench_egress_rows (Bench *bench);
 void bench_egress_inside_rows (Bench *bench);
 /* The worker behind the heap rows: bench --worker MIB. */
