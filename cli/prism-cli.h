@@ -40,6 +40,8 @@ int prism_cmd_policy (int argc, char **argv);
 int prism_cmd_proxy (int argc, char **argv);
 int prism_cmd_run (int argc, char **argv);
 int prism_cmd_shell (int argc, char **argv);
+int prism_cmd_tool (int argc, char **argv);
+char **prism_cmd_tool_names (void);
 int prism_cmd_doctor (int argc, char **argv);
 int prism_cmd_inspect (int argc, char **argv);
 int prism_cmd_version (int argc, char **argv);

@@ -212,6 +212,16 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
       else
         g_print (":files\n");
     }
+  else if (command->run == prism_cmd_tool)
+    {
+      if (n == 2)
+        {
+          offer (last, "call", "");
+          offer (last, "list", "");
+        }
+      else if (n == 3 && g_str_equal (words[1], "call"))
+        offer_strv (last, prism_cmd_tool_names (), "");
+    }
   else if (command->run == prism_cmd_help)
     for (guint i = 0; prism_cli_commands[i].summary != NULL; i++)
       offer (last, prism_cli_commands[i].name, "");

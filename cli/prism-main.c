@@ -20,6 +20,8 @@ const PrismCliCommand prism_cli_commands[] = {
     prism_cmd_inspect, prism_cmd_inspect_entries },
   { "proxy", "", N_ ("The egress proxy alone, until a signal ends it"), prism_cmd_proxy, prism_cmd_proxy_entries },
   { "policy", N_ ("fingerprint FILE | check --policy FILE -- COMMAND [ARG...]"), N_ ("What a policy file says"), prism_cmd_policy, prism_cmd_policy_entries },
+  { "tool", N_ ("list | call NAME JSON"), N_ ("The coding tools, one call at a time"), prism_cmd_tool,
+    prism_cli_options_entries },
   { "log", N_ ("[-f] FILE"), N_ ("An audit file as readable lines"), prism_cmd_log, prism_cmd_log_entries },
   { "version", "", N_ ("Print the version"), prism_cmd_version, NULL },
   { "help", N_ ("[COMMAND]"), N_ ("Show this, or a command's options"), prism_cmd_help, NULL },

@@ -44,9 +44,7 @@ get_patterns (PrismToolRun *run, GError **error)
           "pattern: is taken below path and leads nowhere else; send one without .. and without / in front");
       return NULL;
     }
-  patterns = braces ? prism_glob_expand (bytes, MOST_ALTERNATIVES) : g_strsplit (bytes, "", 1);
-  if (patterns != NULL && !braces && patterns[0] == NULL)
-    g_clear_pointer (&patterns, g_strfreev);
+  patterns = braces ? prism_glob_expand (bytes, MOST_ALTERNATIVES) : g_strdupv ((char *[]){ bytes, NULL });
   if (patterns == NULL)
     prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "pattern: braces that do not close, or more than %d alternatives",
                      MOST_ALTERNATIVES);

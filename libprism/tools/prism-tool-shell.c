@@ -96,7 +96,7 @@ answer_output (PrismToolRun *run, const Tail *tail)
   gboolean in_line;
   gsize from = shown_from (run, tail, &in_line), size = tail->held->len - from;
   gboolean whole = size == tail->total;
-  g_autofree char *valid = g_utf8_make_valid ((const char *)tail->held->data + from, (gssize)size);
+  g_autofree char *valid = g_utf8_make_valid (size > 0 ? (const char *)tail->held->data + from : "", (gssize)size);
 
   prism_tool_result_add_text (run->result, valid);
   if (!whole)

@@ -2,6 +2,8 @@
 /* The tools in a table: what models and clients read of them. docs/tools.md is made of this. */
 #include "prism-tool-table-private.h"
 
+#include "prism-tool-git-private.h"
+
 #define OBJECT(properties, required)                                                                                   \
   "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "],\"additionalProperties\":false}"
 #define STRING(name, text) "\"" name "\":{\"type\":\"string\",\"description\":\"" text "\"}"
@@ -30,7 +32,7 @@ const PrismToolKind prism_tool_kinds[] = {
             "\"command\""),
     PRISM_EFFECT_EXTERNAL_MUTATION, TRUE, prism_tool_run_shell, NULL },
   { "read", "Read a file",
-    "Reads a text file page by page, or an image (PNG, JPEG, GIF, WebP, BMP). A path's \\\\xHH is the byte HH.",
+    "Reads a text file page by page, or an image (PNG, JPEG, GIF, WebP, BMP). A path's \\xHH is the byte HH.",
     OBJECT (TEXT ("path", PATH_TEXT) "," NUMBER ("offset", 1, 1000000000, "The first line, from 1") "," NUMBER (
                 "limit", 1, 100000, "Most lines") "," STRING ("findText",
                                                               "Begin at the first line from offset on that has "
@@ -76,33 +78,34 @@ const PrismToolKind prism_tool_kinds[] = {
   { "repo_search", "Search files",
     "Looks for a literal text, not a regular expression, in all text files below a folder. Answers with "
     "path:line:column:text. Without .git, node_modules and dist, nor through symbolic links.",
-    OBJECT (TEXT ("query", "The text, of one line") "," TEXT ("path", "Folder or file below the workspace (default: the workspace)") "," CHOICE (
-                "mode",
-                "\"literal\"",
-                "Only literal") "," FLAG ("caseSensitive",
-                                          "Whether upper and lower case differ (default "
-                                          "false)") "," FLAG ("includeHidden",
-                                                              "Names with a leading dot "
-                                                              "too") "," NUMBER ("contex"
-                                                                                 "t",
-                                                                                 0,
-                                                                                 20,
-                                                                                 "Lines "
-                                                                                 "before"
-                                                                                 " and "
-                                                                                 "after "
-                                                                                 "each "
-                                                                                 "match "
-                                                                                 "(defau"
-                                                                                 "lt 0)") "," NUMBER ("maxMatches",
-                                                                                                      1,
-                                                                                                      10000,
-                                                                                                      "Most matching "
-                                                                                                      "lines (default "
-                                                                                                      "1000)") "," CHOICE ("outputMode",
-                                                                                                                           "\"content\",\"files_with_matches\",\"count\"",
-                                                                                                                           "What to answer with"),
-            "\"query\""),
+    OBJECT (
+        TEXT ("query", "The text, of one line") "," TEXT ("path", "Folder or file below the workspace (default: the workspace)") "," CHOICE (
+            "mode",
+            "\"literal\"",
+            "Only literal") "," FLAG ("caseSensitive",
+                                      "Whether upper and lower case differ (default "
+                                      "false)") "," FLAG ("includeHidden",
+                                                          "Names with a leading dot "
+                                                          "too") "," NUMBER ("contex"
+                                                                             "t",
+                                                                             0,
+                                                                             20,
+                                                                             "Lines "
+                                                                             "before"
+                                                                             " and "
+                                                                             "after "
+                                                                             "each "
+                                                                             "match "
+                                                                             "(defau"
+                                                                             "lt 0)") "," NUMBER ("maxMatches",
+                                                                                                  1,
+                                                                                                  10000,
+                                                                                                  "Most matching "
+                                                                                                  "lines (default "
+                                                                                                  "1000)") "," CHOICE ("outputMode",
+                                                                                                                       "\"content\",\"files_with_matches\",\"count\"",
+                                                                                                                       "What to answer with"),
+        "\"query\""),
     PRISM_EFFECT_NONE, FALSE, prism_tool_run_search, NULL },
   { "glob", "Find files by name",
     "Finds files whose path below a folder fits a pattern: * within a name, ? one character, ** any folders. "
@@ -192,6 +195,46 @@ const PrismToolKind prism_tool_alias_kinds[] = {
   { NULL },
 };
 
+#define PATHS(text)                                                                                                    \
+  "\"paths\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":10000,\"items\":{\"type\":\"string\",\"minLength\":1},"   \
+  "\"description\":\"" text "\"}"
+#define CHECKPOINT FLAG ("createCheckpoint", "Put what is not committed into a stash first, whose id is told")
+
 const PrismToolKind prism_tool_git_kinds[] = {
+  { "git_status", "Git status", "The branch, and what differs from the last commit.",
+    OBJECT (FLAG ("includeIgnored", "Ignored files too"), ""), PRISM_EFFECT_NONE, FALSE, prism_tool_run_git_status,
+    NULL },
+  { "git_diff", "Git diff", "What differs from what is staged, or with staged, from the last commit, as a patch.",
+    OBJECT (FLAG ("staged", "What is staged") "," PATHS ("Only these paths"), ""), PRISM_EFFECT_NONE, FALSE,
+    prism_tool_run_git_diff, NULL },
+  { "git_branch", "Git branches", "Lists branches, checks a name, makes a branch, or goes to one.",
+    OBJECT (CHOICE ("action", "\"validate\",\"create\",\"switch\",\"list\"", "What to do") "," TEXT (
+                "name", "The branch; not for list") "," CHECKPOINT,
+            "\"action\""),
+    PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_branch, NULL },
+  { "git_worktree", "Git worktrees", "Lists, adds, removes, locks or unlocks worktrees below the workspace.",
+    OBJECT (
+        CHOICE ("action", "\"list\",\"add\",\"remove\",\"lock\",\"unlock\"", "What to do") "," TEXT (
+            "path", "The worktree; not for list") "," TEXT ("branch",
+                                                            "add: which branch or commit") "," FLAG ("force",
+                                                                                                     "remove: although "
+                                                                                                     "it has changes"),
+        "\"action\""),
+    PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_worktree, NULL },
+  { "git_apply", "Apply a patch", "Checks whether a patch fits, applies it, or takes it back: all of it or nothing.",
+    OBJECT (CHOICE ("action", "\"check\",\"apply\",\"reverse\"", "What to do") "," TEXT (
+                "patch", "A patch as git diff writes it") "," CHECKPOINT,
+            "\"action\",\"patch\""),
+    PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_apply, NULL },
+  { "git_commit", "Git commit", "Commits the named paths, and nothing else. Hooks do not run; nothing is pushed.",
+    OBJECT (PATHS ("What to commit") "," TEXT ("message", "The commit's message"), "\"paths\",\"message\""),
+    PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_commit, NULL },
+  { "git_pr_handoff", "Hand over a change",
+    "What a reviewer needs of the commits between base and head: their list, the changed paths, a statistic and the "
+    "patch. "
+    "Nothing is pushed.",
+    OBJECT (TEXT ("base", "The branch or commit that it starts from") "," TEXT ("head", "Its last one (default HEAD)"),
+            "\"base\""),
+    PRISM_EFFECT_EXTERNAL_MUTATION, TRUE, prism_tool_run_git_pr_handoff, NULL },
   { NULL },
 };

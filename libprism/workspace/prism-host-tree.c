@@ -151,6 +151,18 @@ open_again (int fd, int flags, const char *path, GError **error)
   return again;
 }
 
+/* A link in the place of a folder is no folder where links are not followed: said as what it is. */
+static gboolean
+is_through_link (PrismHostTree *self, const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autoptr (GError) error = NULL;
+  struct stat s;
+  prism_autofd int fd = look_at (self, folder, &s, &error);
+
+  return fd >= 0 ? S_ISDIR (s.st_mode) : error->code == PRISM_TREE_FAULT_ESCAPE;
+}
+
 static int
 open_parent (PrismHostTree *self, const char *path, gboolean make, char **leaf, GError **error)
 {
@@ -158,6 +170,13 @@ open_parent (PrismHostTree *self, const char *path, gboolean make, char **leaf, 
   int fd = make ? prism_path_guard_make_parents (self->guard, path, 0755, leaf, &wrong)
                 : prism_path_guard_open_parent (self->guard, path, leaf, &wrong);
 
+  if (fd < 0 && g_error_matches (wrong, G_IO_ERROR, G_IO_ERROR_NOT_DIRECTORY) && is_through_link (self, path))
+    {
+      g_error_free (wrong);
+      g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_ESCAPE,
+                   "%s goes through a link, which is not followed here; name what is meant", path);
+      return fd;
+    }
   if (fd < 0)
     take_fault (error, wrong);
   return fd;
