@@ -239,7 +239,8 @@ run_call (const PrismCliOptions *options, const char *name, const char *written)
   g_autofree char *arguments = g_str_equal (written, "-") ? read_arguments (&error) : g_strdup (written);
   g_autoptr (PrismToolResult) result = NULL;
 
-  prism_cli_signals_start (cancellable);
+  prism_cli_signals_block (cancellable);
+  prism_cli_signals_start ();
   if (arguments != NULL)
     result = call (options, name, arguments, cancellable, &error);
   if (result == NULL && prism_cli_signals_received () != 0)

@@ -328,6 +328,7 @@ main (int argc, char **argv)
       bench_exec_rows (&bench);
       bench_cold_rows (&bench);
       bench_stream_rows (&bench);
+      bench_tools_rows (&bench);
       bench_tree_rows (&bench);
       bench_memory_rows (&bench);
       bench_policy_rows (&bench);

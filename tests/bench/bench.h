@@ -76,6 +76,7 @@ void bench_start_rows (Bench *bench);
 void bench_exec_rows (Bench *bench);
 void bench_cold_rows (Bench *bench);
 void bench_stream_rows (Bench *bench);
+void bench_tools_rows (Bench *bench);
 void bench_tree_rows (Bench *bench);
 void bench_memory_rows (Bench *bench);
 void bench_policy_rows (Bench *bench);
