@@ -158,7 +158,7 @@ def waits():
 def bug_cases():
     """each case of tests/verdicts/bugs.tsv names a test that is there"""
     table = 'tests/verdicts/bugs.tsv'
-    shapes = {'.def': 'ATTACK ({},', '.c': '"{}"', '.py': 'def {}(', '.sh': '{}'}
+    shapes = {'.def': 'ATTACK ({},', '.c': '"{}"', '.py': 'def {}(', '.sh': '{}', '.tsv': '\n# {}\n'}
     cases, have, known = set(), set(), set(files(under='tests'))
     for number, line in enumerate(read(table).splitlines(), 1):
         if line.startswith('# cases:'):

@@ -2,7 +2,7 @@
 """What a policy file decides about commands: prism policy check, and who is asked by prism run."""
 import json
 import os
-import unittest
+import re
 
 import base
 import terminal
@@ -104,6 +104,21 @@ class Policies(base.Case):
             with self.subTest(arguments=arguments):
                 done = self.run_prism('policy', 'check', *arguments)
                 self.assertEqual((done.returncode, word in done.stderr), (125, True), done)
+
+    def test_worked_examples(self):
+        """each line of the documents' worked examples gets the verdict that stands beside it"""
+        policies = os.path.join(base.SOURCE, 'examples', 'policies')
+        with open(os.path.join(base.SOURCE, 'docs', 'policy-format.md'), encoding='utf-8') as file:
+            part = file.read().split('### Worked examples')[1].split('\n## ')[0]
+        rows = re.findall(r'^\| `(.+?)` \| (allowed|needs approval|denied) \|', part, re.M)
+        self.assertGreater(len(rows), 15)
+        for line, verdict in rows:
+            with self.subTest(line=line):
+                done = self.check('--', line.replace('\\|', '|'), policy=os.path.join(policies, 'coding-agent.json'))
+                self.assertEqual(done.returncode, {'allowed': 0, 'needs approval': 3, 'denied': 126}[verdict], done)
+        for name in os.listdir(policies):
+            if name.endswith('.json'):
+                self.assertEqual(self.check('--print', policy=os.path.join(policies, name)).returncode, 0, name)
 
     def test_warning(self):
         """a rule that allows more than it looks like is pointed out"""
