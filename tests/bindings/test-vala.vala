@@ -23,14 +23,58 @@ void run () throws Error {
   DirUtils.remove (folder);
 }
 
-int main () {
-  print ("1..1\n");
+// A policy in Vala, asked both ways.
+class CarefulPolicy : Object, Prism.Policy {
+  public void handle_check (Prism.CheckOperation operation) {
+    if (operation.get_action ().command == "true")
+      operation.complete (new Prism.Decision.allow ());
+    else
+      operation.complete (new Prism.Decision.deny ("vala", "not this one"));
+  }
+}
+
+Prism.Action about (string command) {
+  var action = new Prism.Action ("shell", "execute");
+  action.set_command (command);
+  return action;
+}
+
+void ask () throws Error {
+  var policy = new CarefulPolicy ();
+
+  if (!policy.check (about ("true"), null).allowed)
+    throw new IOError.FAILED ("true is denied");
+  var decision = policy.check (about ("rm"), null);
+  if (decision.allowed || decision.reason_id != "vala")
+    throw new IOError.FAILED ("rm is allowed");
   try {
-    run ();
-    print ("ok 1 native\n");
+    decision.enforce ();
+    throw new IOError.FAILED ("no error");
+  } catch (Prism.PolicyError error) {
+    if (!(error is Prism.PolicyError.DENIED))
+      throw error;
+  }
+
+  var stock = new Prism.ApprovalPolicy ({ "/" });
+  stock.approval_requested.connect ((request) => request.respond (Prism.ApprovalAnswer.ALLOW));
+  if (!stock.check (about ("make"), null).allowed)
+    throw new IOError.FAILED ("what was approved is denied");
+}
+
+delegate void Test () throws Error;
+
+int judge (int number, string name, Test test) {
+  try {
+    test ();
+    print ("ok %d %s\n", number, name);
     return 0;
   } catch (Error error) {
-    print ("# %s\nnot ok 1 native\n", error.message);
+    print ("# %s\nnot ok %d %s\n", error.message, number, name);
     return 1;
   }
+}
+
+int main () {
+  print ("1..2\n");
+  return judge (1, "native", run) + judge (2, "policy", ask) == 0 ? 0 : 1;
 }
