@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "prism-docker-plan.h"
+
 #define MOST_OUTPUT (16 * 1024 * 1024)
 #define MOST_ERRORS (16 * 1024)
 #define CHUNK       (64 * 1024)
@@ -171,10 +173,7 @@ follow (Run *self, const char *what, gint64 deadline, GCancellable *cancellable,
 static char *
 dup_words (Run *self)
 {
-  g_autofree char *text = g_strndup ((const char *)self->output[1]->data, MIN (self->output[1]->len, 512));
-
-  g_strdelimit (text, "\r\n\t", ' ');
-  return g_utf8_make_valid (g_strstrip (text), -1);
+  return g_strstrip (prism_docker_dup_printable ((const char *)self->output[1]->data, MIN (self->output[1]->len, 512)));
 }
 
 GBytes *

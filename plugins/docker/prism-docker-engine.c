@@ -13,6 +13,7 @@
  * asked for. */
 #define LEAST_MINOR    40
 #define MOST_MINOR     47
+#define MOST_WORDS     512
 #define MOST_PROCESSES 32768
 
 struct _PrismDockerEngine
@@ -109,7 +110,10 @@ take_failure (PrismDockerEngine *self, const char *what, GError *failure, GError
   else if (failure->code == G_IO_ERROR_TIMED_OUT)
     code = PRISM_SANDBOX_ERROR_TIMEOUT;
   else if (failure->code == G_IO_ERROR_CANCELLED)
-    code = PRISM_SANDBOX_ERROR_CANCELLED;
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED, "docker: %s: cancelled", what);
+      return;
+    }
   else if (failure->code == G_IO_ERROR_PERMISSION_DENIED)
     code = PRISM_SANDBOX_ERROR_DENIED;
   else if (failure->code == G_IO_ERROR_CONNECTION_REFUSED || failure->code == G_IO_ERROR_NOT_FOUND)
@@ -130,15 +134,11 @@ dup_message (const PrismHttpReply *reply)
 {
   g_autoptr (JsonNode) root = prism_http_json_parse (reply->body, NULL);
   const char *text = prism_http_json_text (prism_http_json_get (root, "message", NULL));
-  g_autofree char *line = NULL;
 
   if (text == NULL)
     text = prism_http_json_text (prism_http_json_get (root, "cause", NULL));
-  if (text == NULL)
-    return g_strdup_printf ("HTTP status %u", reply->status);
-  line = g_strndup (text, 512);
-  g_strdelimit (line, "\r\n\t", ' ');
-  return g_utf8_make_valid (line, -1);
+  return text != NULL ? prism_docker_dup_printable (text, (gssize)MIN (strlen (text), MOST_WORDS))
+                      : g_strdup_printf ("HTTP status %u", reply->status);
 }
 
 static gboolean

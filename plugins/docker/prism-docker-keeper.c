@@ -437,13 +437,15 @@ show (char **words)
   bool folder = strchr (words[2], 'd') != NULL, readonly = strchr (words[2], 'r') != NULL;
   struct attributes attributes = { ATTR_IDMAP | ATTR_NOSUID | ATTR_NODEV | (readonly ? ATTR_RDONLY : 0), 0, MS_PRIVATE,
                                    0 };
-  int userns = make_userns (words + 3), tree = -1, saved;
-  bool done = false;
+  bool same = strcmp (words[3], words[4]) == 0 && strcmp (words[5], words[6]) == 0, done = false;
+  int userns = same ? -1 : make_userns (words + 3), tree = -1, saved;
 
-  if (userns >= 0)
+  if (same)
+    attributes.set &= ~(uint64_t)ATTR_IDMAP;
+  if (same || userns >= 0)
     {
       tree = (int)syscall (SYS_open_tree, AT_FDCWD, words[1], TREE_CLONE | O_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-      attributes.userns = (uint64_t)userns;
+      attributes.userns = same ? 0 : (uint64_t)userns;
       done = tree >= 0 && syscall (SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0
              && make_place (words[0], folder)
              && syscall (SYS_move_mount, tree, "", AT_FDCWD, words[0], MOVE_EMPTY_FROM) == 0;

@@ -19,22 +19,36 @@
 #define VOLUME_BYTES     (16 * 1024 * 1024)
 #define MOST_VOLUMES     64
 
+/* Names, paths and an engine's words are somebody's. */
+char *
+prism_docker_dup_printable (const char *text, gssize length)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, length);
+  GString *printable = g_string_new (NULL);
+
+  for (const char *at = valid; *at != 0; at = g_utf8_next_char (at))
+    {
+      gunichar c = g_utf8_get_char (at);
+      GUnicodeType type = g_unichar_type (c);
+      gboolean moves = type == G_UNICODE_CONTROL || type == G_UNICODE_FORMAT || type == G_UNICODE_LINE_SEPARATOR
+                       || type == G_UNICODE_PARAGRAPH_SEPARATOR;
+      g_string_append_unichar (printable, moves ? ' ' : c);
+    }
+  return g_string_free (printable, FALSE);
+}
+
 void
 prism_docker_offend (GString *offenders, const char *format, ...)
 {
   g_autofree char *text = NULL;
-  g_autofree char *valid = NULL;
+  g_autofree char *printable = NULL;
   va_list arguments;
 
   va_start (arguments, format);
   text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  /* Names and paths are somebody's: they must not move a terminal's cursor. */
-  valid = g_utf8_make_valid (text, -1);
-  for (char *at = valid; *at != 0; at++)
-    if (g_ascii_iscntrl (*at))
-      *at = '?';
-  g_string_append_printf (offenders, "%s%s", offenders->len > 0 ? "; " : "", valid);
+  printable = prism_docker_dup_printable (text, -1);
+  g_string_append_printf (offenders, "%s%s", offenders->len > 0 ? "; " : "", printable);
 }
 
 static void
@@ -163,13 +177,14 @@ check_targets (const PrismDockerAsked *asked, GString *offenders)
 
 /* --- whose files they are -------------------------------------------------------------- */
 
-/* Only root can show a folder to other ids than its own. An ordinary user's commands are
+/* Only root can show a folder to other ids than its own; and what root shows may have device
+ * nodes and set-id files in it, which the keeper's mount makes inert. An ordinary user's commands are
  * the folder's owner, or they could not do their work or would leave files that are
  * nobody's. */
 static gboolean
 needs_shift (const PrismDockerAsked *asked, const PrismDockerView *view)
 {
-  return asked->caller == 0 && (view->source.uid != asked->uid || view->source.gid != asked->gid);
+  return asked->caller == 0;
 }
 
 static void

@@ -78,6 +78,8 @@ char **prism_docker_look_to_argv (const char *name, const char *image, const cha
 /* SHA-256 of the compact JSON of the arguments: what pid 1 is. */
 char *prism_docker_fingerprint (const char *const *argv);
 
+/* A line without anything that moves a terminal's cursor. */
+char *prism_docker_dup_printable (const char *text, gssize length);
 void prism_docker_offend (GString *offenders, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismDockerPlan, prism_docker_plan_free)

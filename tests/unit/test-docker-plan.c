@@ -63,6 +63,13 @@ test_images (void)
 }
 
 static void
+test_printable (void)
+{
+  g_autofree char *text = prism_docker_dup_printable ("a\033[2Jb\ac\302\233d\342\200\256e\nf\377", -1);
+  g_assert_cmpstr (text, ==, "a [2Jb c d e f\357\277\275");
+}
+
+static void
 test_users (void)
 {
   static const struct
@@ -346,6 +353,7 @@ test_arguments (Fixture *self, gconstpointer data)
   g_auto (GStrv) argv = NULL;
   const char *found = NULL;
 
+  self->asked.caller = 1000; /* whose folders are shown as they are */
   add_view (self, "/x,readonly=false,\"y", "/mnt/z", FALSE, 10001);
   plan = make_plan (self, NULL);
   argv = prism_docker_plan_to_argv (plan, &docker);
@@ -574,6 +582,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/docker/images", test_images);
+  g_test_add_func ("/docker/printable", test_printable);
   g_test_add_func ("/docker/users", test_users);
   g_test_add_func ("/docker/names", test_names);
   g_test_add ("/docker/hardened", Fixture, NULL, set_up, test_hardened, tear_down);
