@@ -540,7 +540,7 @@ approval_policy_check (PrismPolicy *policy, PrismCheckOperation *operation)
 
   if (prism_decision_get_verdict (decision) != PRISM_VERDICT_ASK)
     prism_check_operation_complete (operation, decision);
-  else if (!g_signal_has_handler_pending (self, requested_signal, 0, TRUE))
+  else if (!g_signal_has_handler_pending (self, requested_signal, 0, FALSE))
     {
       denied = deny_unasked (decision, "nobody is there to be asked");
       prism_check_operation_complete (operation, denied);

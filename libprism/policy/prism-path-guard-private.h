@@ -33,8 +33,8 @@ gboolean prism_path_guard_identify (
     PrismPathGuard *self, const char *path, PrismPathIntent intent, PrismPathIdentity *identity, GError **error);
 gboolean prism_path_identity_check (const PrismPathIdentity *self, int fd, const char *path, GError **error);
 
-/* As prism_path_guard_new(), but what cannot be opened is left out: names below it are
- * outside. @error then says which was the first. Never NULL. */
+/* As prism_path_guard_new(), but what cannot be opened is a name and nothing more: what is
+ * below it is outside. @error then says which was the first. Never NULL. */
 PrismPathGuard *prism_path_guard_new_for_those_there (const char *const *roots, GError **error);
 
 /* An absolute name by its words alone: no `.`, `..`, or slash too many. */

@@ -205,8 +205,9 @@ lacks_openat2 (int root)
   return fd < 0;
 }
 
+/* With @keep_name a folder that cannot be opened is kept as a name: of a sandbox's tree, say. */
 static gboolean
-add_root (PrismPathGuard *self, const char *path, GError **error)
+add_root (PrismPathGuard *self, const char *path, gboolean keep_name, GError **error)
 {
   char name[MAX_PATH];
   Root root = { -1, NULL, NULL };
@@ -223,11 +224,15 @@ add_root (PrismPathGuard *self, const char *path, GError **error)
   if (root.fd < 0)
     {
       g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_UNREADABLE, "root %s: %s", path, g_strerror (number));
-      return FALSE;
+      if (!keep_name)
+        return FALSE;
     }
   root.given = g_strdup (name);
-  root.real = real_name (root.fd);
-  self->walk |= lacks_openat2 (root.fd);
+  if (root.fd >= 0)
+    {
+      root.real = real_name (root.fd);
+      self->walk |= lacks_openat2 (root.fd);
+    }
   g_array_append_val (self->roots, root);
   return TRUE;
 }
@@ -239,7 +244,7 @@ prism_path_guard_new_for_those_there (const char *const *roots, GError **error)
   g_autoptr (GError) first = NULL;
 
   for (guint i = 0; roots[i] != NULL; i++)
-    add_root (self, roots[i], first == NULL ? &first : NULL);
+    add_root (self, roots[i], TRUE, first == NULL ? &first : NULL);
   if (first != NULL)
     g_propagate_error (error, g_steal_pointer (&first));
   return self;
@@ -267,7 +272,7 @@ prism_path_guard_new (const char *const *roots, GError **error)
 
   self = g_object_new (PRISM_TYPE_PATH_GUARD, NULL);
   for (guint i = 0; roots[i] != NULL; i++)
-    if (!add_root (self, roots[i], error))
+    if (!add_root (self, roots[i], FALSE, error))
       return NULL;
   return g_steal_pointer (&self);
 }
@@ -374,7 +379,7 @@ at_roots (const PrismPathGuard *self, const char *path, AtRoot at_root, gpointer
         const Root *root = &g_array_index (self->roots, Root, i);
         const char *rest = rest_below (root, name);
 
-        if (rest == NULL)
+        if (rest == NULL || root->fd < 0)
           continue;
         result = at_root (self, root->fd, rest, data);
         if (result >= 0)

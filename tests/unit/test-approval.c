@@ -118,6 +118,22 @@ test_tree (void)
     }
 }
 
+/* A root that is there in a sandbox only: a hosted one's, which no host folder is. */
+static void
+test_hosted_tree (void)
+{
+  const char *const roots[] = { "/nowhere-on-this-host", NULL };
+  g_autoptr (PrismApprovalPolicy) policy = prism_approval_policy_new (roots);
+  PrismAction *inside = action_on ("read", "read", "/nowhere-on-this-host/a");
+  PrismAction *outside = action_on ("read", "read", "/nowhere-on-this-host/../etc/passwd");
+
+  prism_action_set_tree (inside, "/nowhere-on-this-host", NULL);
+  prism_action_set_tree (outside, "/nowhere-on-this-host", NULL);
+  expect (policy, inside, PRISM_VERDICT_ALLOW, NULL);
+  expect (policy, outside, PRISM_VERDICT_DENY, "path-outside-roots");
+  expect (policy, action_on ("read", "read", "/nowhere-on-this-host/a"), PRISM_VERDICT_DENY, "path-outside-roots");
+}
+
 static void
 test_environment (void)
 {
@@ -590,6 +606,7 @@ main (int argc, char **argv)
   g_assert_nonnull (root);
   g_test_add_func ("/approval/order", test_order);
   g_test_add_func ("/approval/tree", test_tree);
+  g_test_add_func ("/approval/hosted-tree", test_hosted_tree);
   g_test_add_func ("/approval/environment", test_environment);
   g_test_add_func ("/approval/answers", test_answers);
   g_test_add_func ("/approval/remembered", test_remembered);
