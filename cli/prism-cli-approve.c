@@ -191,6 +191,14 @@ connect_terminal (PrismApprovalPolicy *policy, GCancellable *cancellable)
   g_signal_connect_data (policy, "approval-requested", G_CALLBACK (ask_at_terminal), terminal, free_terminal, 0);
 }
 
+PrismApprovalPolicy *
+prism_cli_approve_bare_policy (PrismSandboxSpec *spec)
+{
+  PrismApprovalPolicy *policy = g_object_get_data (G_OBJECT (spec), KEY_POLICY);
+
+  return policy != NULL ? g_object_ref (policy) : policy_without_file (spec);
+}
+
 static PrismApprovalPolicy *
 make_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GCancellable *cancellable)
 {
@@ -201,7 +209,7 @@ make_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GCancellabl
   /* Nobody said that anything needs approval. */
   if (policy == NULL && (options->approve == NULL || mode != PRISM_CLI_APPROVE_ASK))
     return NULL;
-  policy = policy != NULL ? g_object_ref (policy) : policy_without_file (spec);
+  policy = prism_cli_approve_bare_policy (spec);
   if (mode == PRISM_CLI_APPROVE_ALWAYS)
     g_signal_connect (policy, "approval-requested", G_CALLBACK (say_yes), NULL);
   else if (mode == PRISM_CLI_APPROVE_ASK)

@@ -19,6 +19,9 @@ gboolean prism_cli_approve_parse (const char *text, PrismCliApprove *mode, GErro
  * so; NULL: none decides. @spec is what the sandbox is made by. */
 PrismApprovalPolicy *prism_cli_approve_policy (const PrismCliOptions *options, PrismSandboxSpec *spec);
 
+/* The same with nobody to be asked: never NULL. */
+PrismApprovalPolicy *prism_cli_approve_bare_policy (PrismSandboxSpec *spec);
+
 /* Keeps the policy of @file for the one above. */
 void prism_cli_approve_keep (PrismSandboxSpec *spec, PrismPolicyFile *file);
 

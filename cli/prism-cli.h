@@ -36,6 +36,7 @@ GOptionEntry *prism_cmd_log_entries (void);
 GOptionEntry *prism_cmd_policy_entries (void);
 GOptionEntry *prism_cmd_proxy_entries (void);
 int prism_cmd_log (int argc, char **argv);
+int prism_cmd_mcp (int argc, char **argv);
 int prism_cmd_policy (int argc, char **argv);
 int prism_cmd_proxy (int argc, char **argv);
 int prism_cmd_run (int argc, char **argv);

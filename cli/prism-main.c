@@ -19,6 +19,8 @@ const PrismCliCommand prism_cli_commands[] = {
   { "inspect", N_ ("[PLUGIN]"), N_ ("Plug-ins and backends: what they offer, or why they are refused"),
     prism_cmd_inspect, prism_cmd_inspect_entries },
   { "proxy", "", N_ ("The egress proxy alone, until a signal ends it"), prism_cmd_proxy, prism_cmd_proxy_entries },
+  { "mcp", "", N_ ("The coding tools, for a client of the Model Context Protocol"), prism_cmd_mcp,
+    prism_cli_options_entries },
   { "policy", N_ ("fingerprint FILE | check --policy FILE -- COMMAND [ARG...]"), N_ ("What a policy file says"), prism_cmd_policy, prism_cmd_policy_entries },
   { "tool", N_ ("list | call NAME JSON"), N_ ("The coding tools, one call at a time"), prism_cmd_tool,
     prism_cli_options_entries },

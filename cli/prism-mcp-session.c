@@ -62,9 +62,15 @@ static void
 answer_initialize (PrismMcpSession *self)
 {
   g_autofree char *id = g_steal_pointer (&self->initialize_id);
-  PrismJson *json = prism_mcp_begin_answer (id);
+  PrismJson *json;
 
   self->state = self->initialized ? PRISM_MCP_READY : PRISM_MCP_ANSWERED;
+  if (self->failure != NULL)
+    {
+      prism_mcp_session_fail (self, NULL, id, PRISM_MCP_INTERNAL_ERROR, self->failure->message, NULL);
+      return;
+    }
+  json = prism_mcp_begin_answer (id);
   prism_json_begin_object (json, "result");
   prism_json_string (json, "protocolVersion", self->protocol);
   prism_json_begin_object (json, "capabilities");
@@ -343,27 +349,18 @@ prism_mcp_session_overlong (PrismMcpSession *self)
 }
 
 void
-prism_mcp_session_release_initialize (PrismMcpSession *self, const GError *failure)
+prism_mcp_session_release_initialize (PrismMcpSession *self)
 {
-  g_autofree char *id = NULL;
-
   self->holds_initialize = FALSE;
-  if (self->initialize_id == NULL)
-    return;
-  if (failure == NULL)
-    {
-      answer_initialize (self);
-      return;
-    }
-  id = g_steal_pointer (&self->initialize_id);
-  prism_mcp_session_fail (self, NULL, id, PRISM_MCP_INTERNAL_ERROR, failure->message, NULL);
+  if (self->initialize_id != NULL)
+    answer_initialize (self);
 }
 
 void
 prism_mcp_session_release (PrismMcpSession *self, const GError *failure)
 {
-  prism_mcp_session_release_initialize (self, failure);
   self->failure = failure != NULL ? g_error_copy (failure) : NULL;
+  prism_mcp_session_release_initialize (self);
   self->holds_calls = FALSE;
   prism_mcp_session_start_calls (self);
 }
@@ -406,6 +403,12 @@ gboolean
 prism_mcp_session_is_recent (PrismMcpSession *self)
 {
   return self->protocol == NULL || !g_str_equal (self->protocol, revisions[OLDEST]);
+}
+
+gboolean
+prism_mcp_session_has_begun (PrismMcpSession *self)
+{
+  return self->state != PRISM_MCP_NEW;
 }
 
 gboolean

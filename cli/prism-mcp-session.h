@@ -49,9 +49,9 @@ void prism_mcp_session_free (PrismMcpSession *self);
 void prism_mcp_session_line (PrismMcpSession *self, const char *text, gsize length);
 void prism_mcp_session_overlong (PrismMcpSession *self);
 
-/* A new session holds what it is asked until there is something to work with. @initialize:
- * it answers that much. @calls: and all else. With @failure: by an error. */
-void prism_mcp_session_release_initialize (PrismMcpSession *self, const GError *failure);
+/* A new session holds what it is asked until there is something to work with. The first
+ * lets it answer initialize, the second all else; with @failure, by that. */
+void prism_mcp_session_release_initialize (PrismMcpSession *self);
 void prism_mcp_session_release (PrismMcpSession *self, const GError *failure);
 /* The client says nothing more: questions to it will find no answer. */
 void prism_mcp_session_drop_asked (PrismMcpSession *self, const char *reason);
@@ -62,6 +62,8 @@ guint prism_mcp_session_get_n_calls (PrismMcpSession *self);
 gboolean prism_mcp_session_can_elicit (PrismMcpSession *self);
 /* From 2025-06-18 on: titles, structured content, elicitation. */
 gboolean prism_mcp_session_is_recent (PrismMcpSession *self);
+/* Whether a client has said anything that counts. */
+gboolean prism_mcp_session_has_begun (PrismMcpSession *self);
 gboolean prism_mcp_session_is_ready (PrismMcpSession *self);
 void prism_mcp_session_log (PrismMcpSession *self, PrismMcpLogLevel level, const char *logger, const char *text);
 /* A notification with @params, JSON. */

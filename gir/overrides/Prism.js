@@ -14,6 +14,7 @@ const METHODS = {
         'set_network_policy', 'pause', 'resume', 'stop', 'kill', 'close',
     ],
     Process: ['send_signal', 'kill', 'resize', 'release', 'wait'],
+    Policy: ['check'],
 };
 
 const FIRST_LOOK_MS = 500;

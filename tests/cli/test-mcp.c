@@ -428,7 +428,7 @@ test_holds (void)
   say (&client, CALL ("2", "now"));
   say (&client, CANCEL ("2"));
   assert_heard (&client, "");
-  prism_mcp_session_release_initialize (client.session, NULL);
+  prism_mcp_session_release_initialize (client.session);
   assert_heard_has (&client, "protocolVersion");
   g_assert_true (prism_mcp_session_is_ready (client.session));
   prism_mcp_session_release (client.session, NULL);
