@@ -95,7 +95,7 @@ is_asked_for (Judge *judge, const char *target, gboolean writable)
     {
       const PrismDockerBind *bind = judge->plan->binds->pdata[i];
       if (strcmp (bind->target, target) == 0)
-        return !writable || !bind->readonly;
+        return !writable || !bind->readonly || bind->held;
     }
   for (guint i = 0; i < judge->plan->tmpfs->len; i++)
     if (strcmp (((PrismDockerTmpfs *)judge->plan->tmpfs->pdata[i])->target, target) == 0)

@@ -112,12 +112,13 @@ rest_below (const char *path, const char *top)
   return strncmp (path, top, n) == 0 && (path[n] == 0 || path[n] == '/') ? path + n : NULL;
 }
 
-static void
+static PrismDockerBind *
 add_bind (PrismDockerPlan *self, char *source, const char *target, gboolean readonly)
 {
   PrismDockerBind *bind = g_new (PrismDockerBind, 1);
-  *bind = (PrismDockerBind){ source, g_strdup (target), readonly };
+  *bind = (PrismDockerBind){ source, g_strdup (target), readonly, FALSE };
   g_ptr_array_add (self->binds, bind);
+  return bind;
 }
 
 static void
@@ -182,7 +183,7 @@ check_targets (const PrismDockerAsked *asked, GString *offenders)
  * the folder's owner, or they could not do their work or would leave files that are
  * nobody's. */
 static gboolean
-needs_shift (const PrismDockerAsked *asked, const PrismDockerView *view)
+needs_shift (const PrismDockerAsked *asked)
 {
   return asked->caller == 0;
 }
@@ -199,19 +200,16 @@ check_owner (const PrismDockerAsked *asked, const PrismDockerView *view, GString
 }
 
 static char *
-dup_source (PrismDockerPlan *self, const PrismDockerAsked *asked, const PrismDockerView *view, const char *folder)
+add_shift (PrismDockerPlan *self, const PrismDockerPath *path, gboolean readonly, const char *folder)
 {
-  PrismDockerShift *shift;
+  PrismDockerShift *shift = g_new (PrismDockerShift, 1);
 
-  if (!needs_shift (asked, view))
-    return g_strdup (view->source.path);
-  shift = g_new (PrismDockerShift, 1);
-  shift->source = g_strdup (view->source.path);
+  shift->source = g_strdup (path->path);
   shift->name = g_strdup_printf ("m%u", self->shifts->len);
-  shift->folder = view->source.kind == PRISM_DOCKER_KIND_FOLDER;
-  shift->readonly = !view->writable;
-  shift->from_uid = view->source.uid;
-  shift->from_gid = view->source.gid;
+  shift->folder = path->kind == PRISM_DOCKER_KIND_FOLDER;
+  shift->readonly = readonly;
+  shift->from_uid = path->uid;
+  shift->from_gid = path->gid;
   g_ptr_array_add (self->shifts, shift);
   return g_build_filename (folder, shift->name, NULL);
 }
@@ -256,9 +254,11 @@ hide (PrismDockerPlan *self, const Shown *shown, const PrismDockerPath *path, co
 }
 
 static void
-protect (PrismDockerPlan *self, const Shown *shown, const char *rest)
+protect (PrismDockerPlan *self, const Shown *shown, const PrismDockerPath *path, const char *rest, const char *folder)
 {
   g_autofree char *target = g_strconcat (shown->view->target, rest, NULL);
+  g_autofree char *source =
+      folder != NULL ? add_shift (self, path, TRUE, folder) : g_strconcat (shown->source, rest, NULL);
 
   if (!shown->view->writable)
     return;
@@ -268,17 +268,22 @@ protect (PrismDockerPlan *self, const Shown *shown, const char *rest)
       PrismDockerBind *bind = self->binds->pdata[i];
       if (strcmp (bind->target, target) == 0)
         {
+          g_free (bind->source);
+          bind->source = g_steal_pointer (&source);
           bind->readonly = TRUE;
+          bind->held = folder != NULL;
           return;
         }
     }
-  add_bind (self, g_strconcat (shown->source, rest, NULL), target, TRUE);
+  add_bind (self, g_steal_pointer (&source), target, TRUE)->held = folder != NULL;
 }
 
 static void
 add_rules (
-    PrismDockerPlan *self, const PrismDockerAsked *asked, const GArray *shown, const char *room, GString *offenders)
+    PrismDockerPlan *self, const PrismDockerAsked *asked, const GArray *shown, const char *folder, GString *offenders)
 {
+  g_autofree char *room = g_build_filename (folder, "host", NULL);
+
   for (guint k = 0; k < shown->len; k++)
     {
       const Shown *at = &g_array_index (shown, Shown, k);
@@ -287,7 +292,7 @@ add_rules (
           const PrismDockerPath *path = asked->protect->pdata[i];
           const char *rest = rest_below (path->path, at->view->source.path);
           if (rest != NULL)
-            protect (self, at, rest);
+            protect (self, at, path, rest, needs_shift (asked) ? folder : NULL);
         }
       for (guint i = 0; i < asked->hide->len; i++)
         {
@@ -331,8 +336,7 @@ add_copy_rules (PrismDockerPlan *self, const PrismDockerAsked *asked, GString *o
 /* --- the parts of a plan ------------------------------------------------------------------ */
 
 static void
-add_views (
-    PrismDockerPlan *self, const PrismDockerAsked *asked, const char *folder, const char *room, GString *offenders)
+add_views (PrismDockerPlan *self, const PrismDockerAsked *asked, const char *folder, GString *offenders)
 {
   g_autoptr (GArray) shown = g_array_new (FALSE, FALSE, sizeof (Shown));
   g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (g_free);
@@ -340,13 +344,15 @@ add_views (
   for (guint i = 0; i < asked->views->len; i++)
     {
       const PrismDockerView *view = asked->views->pdata[i];
-      Shown at = { view, dup_source (self, asked, view, folder) };
+      gboolean shifted = needs_shift (asked);
+      Shown at = { view,
+                   shifted ? add_shift (self, &view->source, !view->writable, folder) : g_strdup (view->source.path) };
       g_ptr_array_add (sources, (gpointer)at.source);
       check_owner (asked, view, offenders);
-      add_bind (self, g_strdup (at.source), view->target, !view->writable);
+      add_bind (self, g_strdup (at.source), view->target, !view->writable)->held = shifted;
       g_array_append_val (shown, at);
     }
-  add_rules (self, asked, shown, room, offenders);
+  add_rules (self, asked, shown, folder, offenders);
 }
 
 static void
@@ -502,7 +508,6 @@ prism_docker_plan_new (const PrismDockerAsked *asked,
                        GString *offenders)
 {
   g_autoptr (PrismDockerPlan) self = g_new0 (PrismDockerPlan, 1);
-  g_autofree char *room = g_build_filename (folder, "host", NULL);
   gsize before = offenders->len;
 
   self->binds = g_ptr_array_new_with_free_func (bind_free);
@@ -525,7 +530,7 @@ prism_docker_plan_new (const PrismDockerAsked *asked,
   take_limits (self, asked, offenders);
   take_command (self);
   take_labels (self, asked);
-  add_views (self, asked, folder, room, offenders);
+  add_views (self, asked, folder, offenders);
   add_own_places (self, asked, folder, volumes);
   if (self->copies)
     add_copy_rules (self, asked, offenders);

@@ -10,6 +10,7 @@ typedef struct
 {
   char *source, *target;
   gboolean readonly;
+  gboolean held; /* by the keeper's mount, whose flags an engine that mounts it read-only once more would clear */
 } PrismDockerBind;
 
 typedef struct

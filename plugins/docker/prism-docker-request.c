@@ -82,10 +82,10 @@ say_mounts (JsonBuilder *json, const PrismDockerPlan *self, const PrismDockerDia
       say_text (json, "Type", "bind");
       say_text (json, "Source", bind->source);
       say_text (json, "Target", bind->target);
-      say_flag (json, "ReadOnly", bind->readonly);
+      say_flag (json, "ReadOnly", bind->readonly && !bind->held);
       begin_object (json, "BindOptions");
       say_text (json, "Propagation", "rprivate");
-      if (bind->readonly)
+      if (bind->readonly && !bind->held)
         say_flag (json, dialect->minor >= FORCE_READONLY_MINOR ? "ReadOnlyForceRecursive" : "NonRecursive", TRUE);
       json_builder_end_object (json);
       json_builder_end_object (json);
@@ -254,8 +254,9 @@ add_mounts (GPtrArray *argv, const PrismDockerPlan *self, const PrismDockerDiale
       g_autoptr (GString) list = g_string_new ("type=bind");
       append_field (list, "source", bind->source);
       append_field (list, "target", bind->target);
-      g_string_append (list, bind->readonly ? ",readonly,bind-nonrecursive=true,bind-propagation=rprivate"
-                                            : ",bind-propagation=rprivate");
+      g_string_append (list, bind->readonly && !bind->held
+                                 ? ",readonly,bind-nonrecursive=true,bind-propagation=rprivate"
+                                 : ",bind-propagation=rprivate");
       add (argv, "--mount=%s", list->str);
     }
   for (guint i = 0; i < self->tmpfs->len; i++)

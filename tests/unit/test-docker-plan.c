@@ -325,12 +325,13 @@ test_rules (Fixture *self, gconstpointer data)
   add_path (self->asked.hide, "/home/u/p/.env", PRISM_DOCKER_KIND_FILE);
   add_path (self->asked.hide, "/home/u/elsewhere", PRISM_DOCKER_KIND_FOLDER);
   plan = make_plan (self, NULL);
-  g_assert_cmpuint (plan->shifts->len, ==, 1);
+  g_assert_cmpuint (plan->shifts->len, ==, 2);
   g_assert_cmpstr (find_bind (plan, "/workspace")->source, ==, "/run/prism/docker/" ID "/m0");
   g_assert_false (find_bind (plan, "/workspace/a")->readonly);
   g_assert_false (find_bind (plan, "/workspace/a/b")->readonly);
   g_assert_true (find_bind (plan, "/workspace/a/b/keep")->readonly);
-  g_assert_cmpstr (find_bind (plan, "/workspace/a/b/keep")->source, ==, "/run/prism/docker/" ID "/m0/a/b/keep");
+  g_assert_cmpstr (find_bind (plan, "/workspace/a/b/keep")->source, ==, "/run/prism/docker/" ID "/m1");
+  g_assert_true (find_bind (plan, "/workspace/a/b/keep")->held);
   g_assert_nonnull (strstr (find_tmpfs (plan, "/workspace/secret")->options, "ro,"));
   g_assert_cmpstr (find_bind (plan, "/workspace/.env")->source, ==, "/run/prism/docker/" ID "/host/empty");
 }
