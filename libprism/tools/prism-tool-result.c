@@ -17,7 +17,8 @@ struct _PrismToolResult
   GObject parent_instance;
 
   GArray *parts;
-  char *metadata;
+  JsonNode *facts; /* sealed; or */
+  char *metadata;  /* what it is as text, made when it is asked for */
   gboolean failed;
   PrismToolError code;
   char *message;
@@ -48,6 +49,7 @@ prism_tool_result_finalize (GObject *object)
   PrismToolResult *self = PRISM_TOOL_RESULT (object);
 
   g_array_unref (self->parts);
+  g_clear_pointer (&self->facts, json_node_unref);
   g_free (self->metadata);
   g_free (self->message);
   G_OBJECT_CLASS (prism_tool_result_parent_class)->finalize (object);
@@ -171,10 +173,10 @@ prism_tool_result_add_image (PrismToolResult *self, GBytes *bytes, const char *m
 void
 prism_tool_result_take_metadata (PrismToolResult *self, JsonBuilder *builder)
 {
-  g_autoptr (JsonNode) root = json_builder_get_root (builder);
-
-  g_free (self->metadata);
-  self->metadata = json_to_string (root, FALSE);
+  g_clear_pointer (&self->facts, json_node_unref);
+  g_clear_pointer (&self->metadata, g_free);
+  self->facts = json_builder_get_root (builder);
+  json_node_seal (self->facts);
   g_object_unref (builder);
 }
 
@@ -204,6 +206,7 @@ prism_tool_result_set_metadata (PrismToolResult *self, const char *json, GError 
       g_set_error_literal (error, PRISM_TOOL_ERROR, PRISM_TOOL_ERROR_INVALID, "metadata: no JSON object");
       return FALSE;
     }
+  g_clear_pointer (&self->facts, json_node_unref);
   g_free (self->metadata);
   self->metadata = json_to_string (node, FALSE);
   return TRUE;
@@ -409,6 +412,13 @@ const char *
 prism_tool_result_get_metadata (PrismToolResult *self)
 {
   g_return_val_if_fail (PRISM_IS_TOOL_RESULT (self), NULL);
+
+  if (self->facts != NULL && g_atomic_pointer_get (&self->metadata) == NULL)
+    {
+      char *text = json_to_string (self->facts, FALSE);
+      if (!g_atomic_pointer_compare_and_exchange (&self->metadata, NULL, text))
+        g_free (text);
+    }
   return self->metadata != NULL ? self->metadata : "{}";
 }
 

@@ -304,14 +304,34 @@ prism_tool_changed (PrismToolRun *run, const char *path, const char *operation)
 
 /* --- a run -------------------------------------------------------------------------------------------- */
 
+/* Parsed once for the life of the process: the rows are the library's own, and few. */
+static JsonObject *
+schema_of (const PrismToolKind *kind)
+{
+  static GMutex lock;
+  static GHashTable *schemas;
+  JsonNode *schema;
+
+  g_mutex_lock (&lock);
+  if (schemas == NULL)
+    schemas = g_hash_table_new (NULL, NULL);
+  schema = g_hash_table_lookup (schemas, kind);
+  if (schema == NULL)
+    {
+      schema = json_from_string (kind->schema, NULL);
+      json_node_seal (schema);
+      g_hash_table_insert (schemas, (gpointer)kind, schema);
+    }
+  g_mutex_unlock (&lock);
+  return json_node_get_object (schema);
+}
+
 static gboolean
 check_arguments (PrismToolRun *run, GError **error)
 {
-  g_autoptr (JsonNode) schema = json_from_string (run->kind->schema, NULL);
-
   if (run->kind->accept != NULL)
     run->kind->accept (run->arguments);
-  return prism_tool_schema_check (json_node_get_object (schema), run->arguments, error);
+  return prism_tool_schema_check (schema_of (run->kind), run->arguments, error);
 }
 
 static void
