@@ -345,6 +345,92 @@ test_shell (ToolsFixture *f, gconstpointer data)
 }
 
 static void
+say_yes (PrismApprovalPolicy *policy, PrismApprovalRequest *request, gpointer data)
+{
+  prism_approval_request_respond (request, PRISM_APPROVAL_ANSWER_ALLOW);
+}
+
+/* What the shell sees is what the tools see, at once, and the other way round. */
+static void
+test_same_view (ToolsFixture *f, gconstpointer data)
+{
+  static const Row rows[] = {
+    { "shell", "{\"command\":\"mkdir -p fresh && echo made > fresh/by-shell && ln -s by-shell fresh/link\"}", "" },
+    { "read", "{\"path\":\"fresh/by-shell\"}", "made\n" },
+    { "read", "{\"path\":\"fresh/link\"}", "made\n" },
+    { "repo_list", "{\"path\":\"fresh\"}", "file\tfresh/by-shell\t5\nsymlink\tfresh/link\n" },
+    { "write", "{\"path\":\"fresh/by-tool\",\"content\":\"written\\n\"}", "wrote" },
+    { "shell", "{\"command\":\"cat fresh/by-tool; stat -c %a fresh/by-tool\"}", "written\n644\n" },
+    { "edit", "{\"path\":\"fresh/by-tool\",\"edits\":[{\"oldText\":\"written\",\"newText\":\"edited\"}]}", "replaced" },
+    { "shell", "{\"command\":\"cat fresh/by-tool; chmod 444 fresh/by-tool; rm fresh/by-shell\"}", "edited\n" },
+    { "read", "{\"path\":\"fresh/by-shell\"}", "NOT_FOUND" },
+    { "read", "{\"path\":\"fresh/link\"}", "NOT_FOUND" },
+    { "edit", "{\"path\":\"fresh/by-tool\",\"edits\":[{\"oldText\":\"edited\",\"newText\":\"again\"}]}", "replaced" },
+    { "shell", "{\"command\":\"stat -c %a fresh/by-tool; ls -A fresh\"}", "444\nby-tool\nlink\n" },
+    { "delete", "{\"path\":\"fresh\",\"recursive\":true}", "deleted" },
+    { "shell", "{\"command\":\"test -e fresh || echo gone; pwd | wc -l\"}", "gone\n1\n" },
+  };
+
+  fill (f);
+  tools_bind (f);
+  check_rows (f, rows, G_N_ELEMENTS (rows));
+}
+
+/* Two writers of one file, and readers: one whole content or the other. */
+static gpointer
+write_many (gpointer data)
+{
+  ToolsFixture *f = data;
+
+  for (guint i = 0; i < 40; i++)
+    {
+      g_autofree char *arguments = g_strdup_printf ("{\"path\":\"shared\",\"content\":\"%u%08d\\n\"}", i % 10, 0);
+      g_autofree char *text = tools_text (f, "write", arguments);
+      g_assert_true (g_str_has_prefix (text, "wrote 10 bytes"));
+    }
+  return NULL;
+}
+
+static void
+test_at_once (ToolsFixture *f, gconstpointer data)
+{
+  GThread *threads[3];
+  g_autofree char *text = NULL;
+
+  tools_bind (f);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("write", write_many, f);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  text = tools_text (f, "read", "{\"path\":\"shared\"}");
+  g_assert_cmpstr (text, ==, "900000000\n");
+}
+
+/* A policy for all, and one tool's own that beats it, also by the tool's other name. */
+static void
+test_policies (ToolsFixture *f, gconstpointer data)
+{
+  static const Row rows[] = {
+    { "read", "{\"path\":\"a.txt\"}", "one" },
+    { "write", "{\"path\":\"a.txt\",\"content\":\"x\"}", "DENIED: denied (read-only)" },
+    { "delete", "{\"path\":\"a.txt\"}", "DENIED: denied (read-only)" },
+    { "shell", "{\"command\":\"echo may\"}", "may" },
+    { "bash", "{\"command\":\"echo may\"}", "may" },
+  };
+  const char *const roots[] = { f->folder, NULL };
+  g_autoptr (PrismApprovalPolicy) strict =
+      g_object_new (PRISM_TYPE_APPROVAL_POLICY, "roots", roots, "read-only", TRUE, NULL);
+  g_autoptr (PrismApprovalPolicy) open = g_object_new (PRISM_TYPE_APPROVAL_POLICY, "roots", roots, NULL);
+
+  fill (f);
+  g_signal_connect (open, "approval-requested", G_CALLBACK (say_yes), NULL);
+  prism_composition_set_policy (f->composition, PRISM_POLICY (strict));
+  prism_composition_set_tool_policy (f->composition, "shell", PRISM_POLICY (open));
+  tools_bind (f);
+  check_rows (f, rows, G_N_ELEMENTS (rows));
+}
+
+static void
 answer_question (PrismComposition *composition, PrismQuestion *question, gpointer data)
 {
   static const char *const wrong[] = { "none", NULL }, *const right[] = { "b", NULL };
@@ -467,6 +553,9 @@ main (int argc, char **argv)
   tools_add_test ("/tools/look", test_look);
   tools_add_test ("/tools/delete-and-move", test_delete_and_move);
   tools_add_test ("/tools/shell", test_shell);
+  tools_add_test ("/tools/same-view", test_same_view);
+  tools_add_test ("/tools/at-once", test_at_once);
+  tools_add_test ("/tools/policies", test_policies);
   tools_add_test ("/tools/others", test_others);
   tools_add_test ("/tools/guard", test_guard);
   tools_add_test ("/tools/read-only", test_read_only);
