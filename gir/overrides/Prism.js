@@ -15,6 +15,7 @@ const METHODS = {
     ],
     Process: ['send_signal', 'kill', 'resize', 'release', 'wait'],
     Policy: ['check'],
+    Tool: ['call'],
 };
 
 const FIRST_LOOK_MS = 500;

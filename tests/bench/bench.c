@@ -329,6 +329,7 @@ main (int argc, char **argv)
       bench_cold_rows (&bench);
       bench_stream_rows (&bench);
       bench_tools_rows (&bench);
+      bench_mcp_rows (&bench);
       bench_tree_rows (&bench);
       bench_memory_rows (&bench);
       bench_policy_rows (&bench);

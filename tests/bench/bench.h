@@ -77,6 +77,7 @@ void bench_exec_rows (Bench *bench);
 void bench_cold_rows (Bench *bench);
 void bench_stream_rows (Bench *bench);
 void bench_tools_rows (Bench *bench);
+void bench_mcp_rows (Bench *bench);
 void bench_tree_rows (Bench *bench);
 void bench_memory_rows (Bench *bench);
 void bench_policy_rows (Bench *bench);

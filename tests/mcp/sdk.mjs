@@ -2,7 +2,7 @@
 // prism mcp and the protocol's own SDK: every tool, progress, cancellation, questions to a person, big outputs,
 // bad input, resources and logs; and the inspector's command line.
 import assert from 'node:assert/strict';
-import {spawnSync} from 'node:child_process';
+import {execFileSync, spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import os from 'node:os';
@@ -83,8 +83,8 @@ async function connect({tree = makeTree(), options = [], answer, approve = 'alwa
     return about;
 }
 
-const NEEDED = ['shell', 'read', 'write', 'edit', 'repo_list', 'repo_search', 'glob', 'delete', 'move',
-    'ask_user_decision'];
+const NEEDED = ['shell', 'read', 'write', 'edit', 'repo_list', 'repo_search', 'glob', 'delete', 'move', 'git_status',
+    'git_diff', 'git_branch', 'git_worktree', 'git_apply', 'git_commit', 'git_pr_handoff', 'ask_user_decision'];
 
 test('the tools have names, schemas that are schemas, and annotations', async () => {
     const server = await connect();
@@ -135,6 +135,35 @@ test('every tool of files and commands', async () => {
     await good('move', {from: 'new/file.txt', to: 'new/moved.txt'});
     await good('delete', {path: 'new', recursive: true});
     assert(!fs.existsSync(inTree('new')));
+    await server.close();
+});
+
+test('every tool of git', async () => {
+    const tree = makeTree();
+    for (const args of [['init', '-q', '-b', 'main'], ['config', 'user.name', 'T'], ['config', 'user.email', 't@t'],
+        ['add', '.'], ['commit', '-qm', 'first']])
+        execFileSync('git', args, {cwd: tree, env: {...process.env, GIT_CONFIG_GLOBAL: '/dev/null'}});
+    const server = await connect({tree});
+    const good = async (name, args) => {
+        const result = await server.call(name, args);
+        assert(!result.isError, `${name}: ${textOf(result)}`);
+        return result;
+    };
+
+    await good('write', {path: 'added.txt', content: 'x\n'});
+    let result = await good('git_status', {});
+    assert.equal(result.structuredContent.dirty, true);
+    await good('edit', {path: 'hello.c', edits: [{oldText: 'return 0', newText: 'return 1'}]});
+    result = await good('git_diff', {});
+    assert.match(textOf(result), /return 1/);
+    await good('git_commit', {paths: ['added.txt', 'hello.c'], message: 'second'});
+    await good('git_branch', {action: 'list'});
+    await good('git_worktree', {action: 'list'});
+    const patch = '--- a/hello.c\n+++ b/hello.c\n@@ -1,4 +1,4 @@\n int main (void)\n {\n-  return 1;\n+  return 2;\n }\n';
+    await good('git_apply', {action: 'check', patch});
+    await good('git_apply', {action: 'apply', patch});
+    assert.match(fs.readFileSync(path.join(tree, 'hello.c'), 'utf8'), /return 2/);
+    await good('git_pr_handoff', {base: 'HEAD~1'});
     await server.close();
 });
 
@@ -401,7 +430,7 @@ test('the inspector lists and calls', async () => {
 
 const names = process.argv.slice(2);
 let failed = false, number = 0;
-for (const {name, run} of tests.filter(one => names.every(word => one.name.includes(word)))) {
+for (const {name, run} of tests.filter(one => !names.length || names.some(word => one.name.includes(word)))) {
     try {
         await run();
         console.log(`ok ${++number} ${name}`);
