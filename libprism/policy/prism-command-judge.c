@@ -450,6 +450,9 @@ decide (const Judge *self, gboolean deny_metacharacters)
       reason = g_strdup_printf ("it cannot be told what it runs: %s", self->line->uncertain);
       return make_decision (PRISM_VERDICT_ASK, PRISM_REASON_APPROVAL_REQUIRED, reason, rule, NULL);
     }
+  /* Variables, or a redirection to nowhere: nothing against it, and no rule for it. */
+  if (self->verdict == PRISM_VERDICT_ALLOW && self->reason == NULL)
+    return make_decision (PRISM_VERDICT_ASK, PRISM_REASON_APPROVAL_REQUIRED, "no rule allows it", NULL, NULL);
   if (self->verdict == PRISM_VERDICT_ALLOW && deny_metacharacters && !is_plain (self->line))
     return make_decision (PRISM_VERDICT_ASK, PRISM_REASON_APPROVAL_REQUIRED,
                           "it is more than one plain command, and the policy wants approval for that", rule,

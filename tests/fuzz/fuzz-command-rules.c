@@ -54,7 +54,8 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t size)
   regex = prism_linear_regex_new (pattern, NULL);
   if (regex == NULL)
     return 0;
-  if (is_common (pattern))
+  /* Theirs takes the other half of the bytes for Latin letters. */
+  if (is_common (pattern) && g_str_is_ascii (text))
     compare (pattern, text, prism_linear_regex_matches (regex, text, strlen (text)));
   prism_linear_regex_free (regex);
   return 0;
