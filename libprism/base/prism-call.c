@@ -297,8 +297,10 @@ prism_call_attach (PrismCall *call, GMainContext *context)
   g_source_set_ready_time (source, call->settled || !g_queue_is_empty (&call->emissions) ? 0
                                    : call->expires != 0                                  ? call->expires
                                                                                          : -1);
-  g_mutex_unlock (&call->lock);
+  /* Under the lock: a ready time that is set while the source has no context yet, and
+   * arrives when that sleeps already, would wake nobody. */
   g_source_attach (source, context);
+  g_mutex_unlock (&call->lock);
 }
 
 gboolean

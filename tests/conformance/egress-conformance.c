@@ -85,22 +85,26 @@ wait_until (gboolean (*is_true) (gpointer data), gpointer data)
   g_source_remove (tick);
 }
 
+/* Its last reference may be another thread's, which a weak pointer would not bear. */
 static gboolean
-is_gone (gpointer place)
+is_gone (gpointer weak)
 {
-  return *(gpointer *)place == NULL;
+  g_autoptr (GObject) object = g_weak_ref_get (weak);
+
+  return object == NULL;
 }
 
 /* Nothing keeps it once what is under way has come to its end. */
 static void
 stage_tear_down (Stage *stage, gconstpointer data)
 {
-  gpointer proxy = stage->proxy;
+  GWeakRef proxy;
 
   g_assert_true (prism_egress_proxy_stop (stage->proxy, NULL, NULL));
-  g_object_add_weak_pointer (G_OBJECT (stage->proxy), &proxy);
+  g_weak_ref_init (&proxy, stage->proxy);
   g_object_unref (stage->proxy);
   wait_until (is_gone, &proxy);
+  g_weak_ref_clear (&proxy);
   g_socket_service_stop (stage->origin);
   g_socket_listener_close (G_SOCKET_LISTENER (stage->origin));
   g_object_unref (stage->origin);
