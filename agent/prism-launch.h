@@ -22,13 +22,13 @@
  *   u32 steps, each: u8 kind, u32 flags, u32 mode, u64 bytes, u64 inodes,
  *     str target, str text
  *
- * A stream may begin with EARLY PLANS, each
+ * A stream may begin with an EARLY PLAN,
  *   u32 magic, u32 size, a plan of that size,
- * and the beginning of the next, which are carried out while the host composes the rest. Nothing of the
- * host's folders and no group is in one, and none is for a detached sandbox. If the plan that
- * follows has their flags, ids, host name and, as its first steps, their steps, it goes on
- * from there; else all of that is undone and the plan carried out from its beginning. If
- * nothing follows one within PRISM_LAUNCH_EARLY_MS all ends.
+ * which is carried out while the host composes the rest. Nothing of the host's folders and
+ * no group is in it, and it is for no detached sandbox. If the plan that follows has its
+ * flags, ids, host name and, as its first steps, its steps, it goes on from there; else all
+ * of that is undone and the plan carried out from its beginning. If none follows within
+ * PRISM_LAUNCH_EARLY_MS all ends.
  *
  * `prism-agent --launch many` is the launcher that stays, for a host that makes one
  * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is

@@ -53,8 +53,8 @@ enter_groups (const int *entries)
 }
 
 /* One packet from the keeper: the mounts that only it could prepare. For one that was
- * begun ahead the plan is in it, and the two sockets come last; before that may come more
- * of the plan, without them: NULL. While it waits it loads what it can of the filter. */
+ * begun ahead the plan is in it, and the two sockets come last; before it waits for that it
+ * loads what it can of the filter. */
 static const int *
 shown (void)
 {
@@ -72,12 +72,6 @@ shown (void)
           launch_receive_fds (keeper_socket, launch_plan_bytes, begun_ahead ? sizeof launch_plan_bytes : 1, fds, &n, 0);
     }
   while (size < 0 && errno == EINTR);
-  if (begun_ahead && size > 0 && n == 0)
-    {
-      if (!launch_take_more ((size_t)size))
-        _exit (1);
-      return NULL;
-    }
   /* Where the keeper is gone nobody is left to tell. */
   if (size < 1 || n < extra || (begun_ahead && !launch_take_order ((size_t)size, fds[n - 2], fds[n - 1])))
     _exit (1);

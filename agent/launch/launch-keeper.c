@@ -266,15 +266,6 @@ launch_take_order (size_t size, int control, int keeper)
 }
 
 bool
-launch_take_more (size_t size)
-{
-  if (size > sizeof early_bytes)
-    return false;
-  memcpy (early_bytes, launch_plan_bytes, size);
-  return launch_plan_parse (&plan, early_bytes, size);
-}
-
-bool
 launch_told_to_stop (void)
 {
   return told_to_stop;
@@ -439,27 +430,23 @@ is_early (void)
   return (early.flags & (never | PRISM_LAUNCH_OFF_MASK)) == 0 && early.n_groups == 0 && early.n_shown == 0;
 }
 
+/* The inner half begins at once, also where there is no CPU but this one: what the keeper
+ * does meanwhile is needed later. */
 static int
-begin_early (void)
+begin_early (const uint8_t *bytes, size_t size)
 {
+  int socket;
+
+  memcpy (early_bytes, bytes, size);
+  if (!launch_plan_parse (&early, early_bytes, size) || !is_early ())
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not an early launch plan");
   plan = early;
   check_rights ();
   made = (struct launch_ready_made)LAUNCH_NOTHING_MADE;
   made.ahead = true;
-  return launch_start_inner (&plan, &made, &inner);
-}
-
-/* What the plan is likely to want of the keeper: most often the host's current folder is
- * the workspace. */
-static void
-expect_plan (const struct stat *folder)
-{
-  static bool done;
-
-  if (!done && (plan.flags & PRISM_LAUNCH_PRIVILEGED) != 0)
-    launch_shown_expect (&plan, folder->st_uid, folder->st_gid);
-  forget_orphaned_segments_once ();
-  done = true;
+  socket = launch_start_inner (&plan, &made, &inner);
+  sched_yield ();
+  return socket;
 }
 
 static void
@@ -504,70 +491,39 @@ more_comes (int ms)
   return n != 0;
 }
 
-/* Where the host that prepared for a sandbox asks for none all ends. */
+/* What the plan is likely to want of the keeper is made while there is time: most often
+ * the host's current folder is the workspace. Where no plan comes all ends. */
 static void
 wait_for_plan (const struct stat *folder)
 {
   if (more_comes (0))
     return;
-  expect_plan (folder);
+  if (plan.flags & PRISM_LAUNCH_PRIVILEGED)
+    launch_shown_expect (&plan, folder->st_uid, folder->st_gid);
+  forget_orphaned_segments_once ();
   if (!more_comes (PRISM_LAUNCH_EARLY_MS))
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, ETIMEDOUT, "an early plan was followed by none");
 }
 
-/* The size of what lies in front of the plan, which has come that far; 0: that is the plan. */
-static size_t
-read_early (size_t *size)
-{
-  struct prism_wire_reader r;
-  size_t early_size;
-
-  *size = read_until (PRISM_LAUNCH_EARLY_HEAD, *size);
-  r = prism_wire_read_from (launch_plan_bytes, *size);
-  if (prism_wire_u32 (&r) != PRISM_LAUNCH_EARLY)
-    return 0;
-  early_size = prism_wire_u32 (&r);
-  if (r.bad || early_size > sizeof early_bytes
-      || (*size = read_until (PRISM_LAUNCH_EARLY_HEAD + early_size, *size)) < PRISM_LAUNCH_EARLY_HEAD + early_size)
-    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the plan breaks off");
-  return early_size;
-}
-
-/* Each goes on where the one before it ends. */
-static void
-take_early (int *socket, size_t size)
-{
-  static uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
-  struct launch_plan next;
-
-  memcpy (bytes, launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD, size);
-  if (!launch_plan_parse (&next, bytes, size) || (*socket >= 0 && !launch_plan_goes_on (&early, &next)))
-    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not the beginning of a launch plan");
-  memcpy (early_bytes, bytes, size);
-  launch_plan_parse (&early, early_bytes, size);
-  if (!is_early ())
-    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not an early launch plan");
-  if (*socket < 0)
-    *socket = begin_early ();
-  else
-    launch_send_fds (*socket, early_bytes, size, NULL, 0);
-}
-
 /* How much of the plan there is then; the socket to the inner half, or -1. */
 static size_t
-read_all_early (int *socket, const struct stat *folder)
+read_early (int *socket, const struct stat *folder)
 {
-  size_t size = 0, early_size;
+  size_t size = read_until (PRISM_LAUNCH_EARLY_HEAD, 0), early_size;
+  struct prism_wire_reader r = prism_wire_read_from (launch_plan_bytes, size);
 
   *socket = -1;
-  while ((early_size = read_early (&size)) > 0)
-    {
-      take_early (socket, early_size);
-      size -= PRISM_LAUNCH_EARLY_HEAD + early_size;
-      memmove (launch_plan_bytes, launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD + early_size, size);
-      if (size == 0)
-        wait_for_plan (folder);
-    }
+  if (prism_wire_u32 (&r) != PRISM_LAUNCH_EARLY)
+    return size;
+  early_size = prism_wire_u32 (&r);
+  if (r.bad || early_size > sizeof early_bytes
+      || (size = read_until (PRISM_LAUNCH_EARLY_HEAD + early_size, size)) < PRISM_LAUNCH_EARLY_HEAD + early_size)
+    launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "the plan breaks off");
+  *socket = begin_early (launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD, early_size);
+  size -= PRISM_LAUNCH_EARLY_HEAD + early_size;
+  memmove (launch_plan_bytes, launch_plan_bytes + PRISM_LAUNCH_EARLY_HEAD + early_size, size);
+  if (size == 0)
+    wait_for_plan (folder);
   return size;
 }
 
@@ -597,7 +553,8 @@ launch_main (int argc, char **argv)
   detach ();
   if (argc > 2 && strcmp (argv[2], "many") == 0)
     launch_serve ();
-  size = read_all_early (&socket, &folder);
+  launch_probe_remember ();
+  size = read_early (&socket, &folder);
   size = read_until (sizeof launch_plan_bytes, size);
   close (PRISM_LAUNCH_PLAN_FD);
   if (socket >= 0)

@@ -173,8 +173,8 @@ void launch_shown_forget (void);
 int launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size_t failed_size);
 
 /* launch-root.c: by the inner half. shown() is called once, before the first step
- * that needs one of them; in one that was begun ahead also where the steps run out: then
- * the plan has more of them, and NULL says that it is not the last one yet. */
+ * that needs one of them, and where the steps run out: in one that was begun ahead the plan
+ * has more of them then. */
 void launch_root_build (const struct launch_plan *plan, const int *(*shown) (void));
 
 /* launch-probe.c: remember() by the keeper, before the clone; probe() in the end. */
@@ -233,8 +233,6 @@ _Noreturn void launch_keep (size_t size, const struct launch_ready_made *made);
 /* Either half of one that was begun ahead: the plan that lies in the bytes now is the
  * one to carry out, these are its sockets. */
 bool launch_take_order (size_t size, int control, int keeper);
-/* The same for one that is early still. */
-bool launch_take_more (size_t size);
 /* The plan that lies in the bytes. */
 struct launch_plan *launch_current_plan (size_t size);
 /* What the inner half waits for, after its whole plan if that is its order. */

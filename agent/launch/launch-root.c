@@ -537,7 +537,7 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
     {
       size_t offset = (size_t)(at.at - plan->steps.at);
       bool more = i < plan->n_steps && launch_plan_next (&at, &step);
-      while (trees == NULL && (!more || (step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0))
+      if (trees == NULL && (!more || (step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0))
         {
           trees = shown ();
           /* In one that was begun ahead it is another plan by now, the same up to here. */

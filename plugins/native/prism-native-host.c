@@ -101,24 +101,14 @@ add_java (GPtrArray *pieces)
       }
 }
 
-PrismNativeHost
-prism_native_host_ids (void)
-{
-  gboolean root = geteuid () == 0;
-
-  return (PrismNativeHost){
-    .root = root,
-    .uid = root ? PRISM_NATIVE_ROOT_MAPS_TO : geteuid (),
-    .gid = root ? PRISM_NATIVE_ROOT_MAPS_TO : getegid (),
-  };
-}
-
 static gpointer
 look_up (gpointer data)
 {
   PrismNativeHost *host = g_new0 (PrismNativeHost, 1);
 
-  *host = prism_native_host_ids ();
+  host->root = geteuid () == 0;
+  host->uid = host->root ? PRISM_NATIVE_ROOT_MAPS_TO : geteuid ();
+  host->gid = host->root ? PRISM_NATIVE_ROOT_MAPS_TO : getegid ();
   host->pieces = g_ptr_array_new_with_free_func (piece_free);
   for (guint i = 0; i < G_N_ELEMENTS (top_folders); i++)
     add_path (host->pieces, top_folders[i]);

@@ -8,9 +8,6 @@ G_BEGIN_DECLS
 /* The id of the host that root's sandboxes run as: nothing there belongs to it. */
 #define PRISM_NATIVE_ROOT_MAPS_TO 10001
 
-/* Looked up once. */
 const PrismNativeHost *prism_native_host_get (void);
-/* What needs no look: without pieces. */
-PrismNativeHost prism_native_host_ids (void);
 
 G_END_DECLS

@@ -62,7 +62,7 @@ typedef struct
 {
   gboolean root;
   guint32 uid, gid;  /* who 10001 is outside */
-  GPtrArray *pieces; /* of PrismNativePiece, parents first; NULL: not looked up */
+  GPtrArray *pieces; /* of PrismNativePiece, parents first */
 } PrismNativeHost;
 
 /* A path whose links are resolved, and what lies there. */
@@ -121,7 +121,7 @@ typedef struct
 typedef enum
 {
   PRISM_NATIVE_PLAN_WHOLE,
-  PRISM_NATIVE_PLAN_EARLY,         /* how the whole begins, as far as the host is known, unless it hides some of that */
+  PRISM_NATIVE_PLAN_EARLY,         /* how the whole begins, unless it hides some of that */
   PRISM_NATIVE_PLAN_MAKE_TEMPLATE, /* the part that is the same for many sandboxes */
   PRISM_NATIVE_PLAN_USE_TEMPLATE,  /* the rest */
 } PrismNativePlanPart;

@@ -254,10 +254,10 @@ count_cpus (void)
 }
 
 void
-prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options, const PrismNativeHost *host)
+prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options)
 {
   *asked = (PrismNativeAsked){
-    .host = host,
+    .host = prism_native_host_get (),
     .isolation = options->isolation,
     .netns = options->netns,
     .unix_sockets = options->unix_sockets,
@@ -273,7 +273,7 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
   PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
   PrismNativeAsked *asked = &self->asked;
 
-  prism_native_asked_init (asked, options, prism_native_host_get ());
+  prism_native_asked_init (asked, options);
   asked->egress = choose_egress (spec);
   asked->detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   asked->tmp_bytes = prism_limits_get (limits, "tmp-bytes");

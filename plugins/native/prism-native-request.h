@@ -28,7 +28,7 @@ typedef struct
 } PrismNativeRequest;
 
 /* What is known without a specification. */
-void prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options, const PrismNativeHost *host);
+void prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options);
 PrismNativeRequest *
 prism_native_request_new (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error);
 void prism_native_request_free (PrismNativeRequest *self);

@@ -7,7 +7,6 @@
 
 #include "prism-native-capabilities.h"
 #include "prism-native-deposit.h"
-#include "prism-native-host.h"
 #include "prism-native-reap.h"
 
 #define REFERENCE "native:"
@@ -371,39 +370,34 @@ make_sandbox (const PrismNativeDeposit *facts,
 /* Of this process, also those that are only prepared for. */
 static gint starts;
 
-static gboolean
-give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
-{
-  g_autoptr (GBytes) plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_EARLY, NULL);
-  return plan != NULL && prism_native_launcher_give_early_plan (launcher, plan);
-}
-
 /* Its program starts before anything is looked up for it; what every confined sandbox
  * has is made while the rest is looked at. One that is gone meanwhile is heard of when
  * it is given the plan. */
 static PrismNativeLauncher *
-begin (PrismNativeAsked *asked, GError **error)
+begin (const PrismNativeOptions *options, gboolean detached, GError **error)
 {
-  PrismNativeLauncher *launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
+  g_autoptr (PrismNativeLauncher) launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
+  g_autoptr (GBytes) early = NULL;
+  PrismNativeAsked asked;
 
-  if (launcher != NULL && prism_native_plan_can_begin_early (asked) && give_early (launcher, asked))
-    {
-      asked->host = prism_native_host_get ();
-      give_early (launcher, asked);
-    }
-  return launcher;
+  if (launcher == NULL)
+    return NULL;
+  prism_native_asked_init (&asked, options);
+  asked.detached = detached;
+  if (prism_native_plan_can_begin_early (&asked)
+      && (early = prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_EARLY, NULL)) != NULL)
+    prism_native_launcher_give_early_plan (launcher, early);
+  return g_steal_pointer (&launcher);
 }
 
 PrismNativeLauncher *
 prism_native_sandbox_prepare (const PrismNativeOptions *options)
 {
-  const PrismNativeHost host = prism_native_host_ids ();
-  PrismNativeAsked asked;
+  const PrismNativeAsked asked = { .isolation = options->isolation, .off_switches = options->off_switches };
 
-  prism_native_asked_init (&asked, options, &host);
   if (!prism_native_plan_can_begin_early (&asked) || g_atomic_int_add (&starts, 1) > 0)
     return NULL;
-  return begin (&asked, NULL);
+  return begin (options, FALSE, NULL);
 }
 
 /* The first sandbox of a process is started by itself, for a process that makes no
@@ -411,16 +405,13 @@ prism_native_sandbox_prepare (const PrismNativeOptions *options)
 static gboolean
 begin_first (PrismSandboxSpec *spec, const PrismNativeOptions *options, PrismNativeLauncher **begun, GError **error)
 {
-  const PrismNativeHost host = prism_native_host_ids ();
-  PrismNativeAsked asked;
+  gboolean detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
 
-  prism_native_asked_init (&asked, options, &host);
-  asked.detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   /* It is nobody's child, so its keeper leaves its parent first of all. */
-  if (asked.detached)
+  if (detached)
     g_clear_pointer (begun, prism_native_launcher_free);
   if (*begun == NULL && g_atomic_int_add (&starts, 1) == 0)
-    return (*begun = begin (&asked, error)) != NULL;
+    return (*begun = begin (options, detached, error)) != NULL;
   return TRUE;
 }
 

@@ -105,28 +105,22 @@ write_dev (PrismNativeSteps *steps)
   folder (steps, "dev/shm", 01777);
 }
 
-/* What is the same on every machine comes first: it can be made before this one is
- * looked at. */
 void
 prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeAsked *asked)
 {
-  const GPtrArray *pieces = asked->host->pieces;
-
   prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, ROOT_BYTES, ROOT_INODES, "", NULL);
   folder (steps, "etc", 0755);
   for (guint i = 0; i < G_N_ELEMENTS (etc_files); i++)
     prism_native_step (steps, PRISM_LAUNCH_FILE, 0, 0444, 0, 0, etc_files[i].name, etc_files[i].content);
+  for (guint i = 0; i < asked->host->pieces->len; i++)
+    if (!prism_native_plan_hides (asked, asked->host->pieces->pdata[i]))
+      write_piece (steps, asked->host->pieces->pdata[i]);
   write_dev (steps);
   folder (steps, "proc", 0555);
   folder (steps, "tmp", 01777);
   folder (steps, "run", 0755);
   folder (steps, "home", 0755);
   folder (steps, "home/prism", 0700);
-  if (pieces == NULL)
-    return;
-  for (guint i = 0; i < pieces->len; i++)
-    if (!prism_native_plan_hides (asked, pieces->pdata[i]))
-      write_piece (steps, pieces->pdata[i]);
   folder (steps, "var", 0755);
   prism_native_step (steps, PRISM_LAUNCH_LINK, 0, 0, 0, 0, "var/tmp", "/tmp");
 }

@@ -121,20 +121,15 @@ static gboolean use_template, use_early;
 static void
 give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
 {
-  const PrismNativeHost ids = prism_native_host_ids ();
+  g_autoptr (GBytes) plan = NULL;
   PrismNativeAsked early = *asked;
 
   if (!use_early || asked->isolation != PRISM_NATIVE_ISOLATION_CONFINED || asked->off_switches != 0)
     return;
   early.detached = FALSE;
   early.n_hide = 0;
-  for (guint i = 0; i < 2; i++)
-    {
-      g_autoptr (GBytes) plan = NULL;
-      early.host = i == 0 ? &ids : asked->host;
-      plan = prism_native_plan_write (&early, PRISM_NATIVE_PLAN_EARLY, NULL);
-      g_assert_true (prism_native_launcher_give_early_plan (launcher, plan));
-    }
+  plan = prism_native_plan_write (&early, PRISM_NATIVE_PLAN_EARLY, NULL);
+  g_assert_true (prism_native_launcher_give_early_plan (launcher, plan));
 }
 
 static PrismNativeLauncher *
