@@ -434,6 +434,29 @@ find_victim (Kill what)
   return parent_of (keeper) == getpid () ? -1 : parent_of (keeper);
 }
 
+/* A keeper of one sandbox, which may have no agent yet: a host that was killed leaves it,
+ * and it sees that only when it has started one. */
+static gboolean
+is_keeper_of_one (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", (int)pid), *line = NULL;
+  gsize size = 0, program;
+  if (!g_file_get_contents (path, &line, &size, NULL) || size == 0)
+    return FALSE;
+  program = strlen (line) + 1;
+  return program < size && strcmp (line + program, "--launch") == 0 && program + strlen ("--launch") + 1 >= size;
+}
+
+static gboolean
+is_somebody_there (void)
+{
+  g_autoptr (GArray) below = descendants ();
+  for (guint i = 0; i < below->len; i++)
+    if (is_keeper_of_one (g_array_index (below, pid_t, i)))
+      return TRUE;
+  return find_agent () != 0;
+}
+
 /* What an earlier kill orphaned ends by itself; it must not be taken for ours. */
 static void
 await_nobody (void)
@@ -442,7 +465,7 @@ await_nobody (void)
     {
       while (waitpid (-1, NULL, WNOHANG) > 0)
         ;
-      if (find_agent () == 0)
+      if (!is_somebody_there ())
         return;
       let_pass (1000);
     }
