@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "prism-docker-cli.h"
 #include "prism-docker-names.h"
+#include "prism-docker-program.h"
 #include "prism-docker-tar.h"
 
 /* Docker 19.03 is the first with what is asked for; what is newer than the last is not
@@ -15,6 +15,8 @@
 #define MOST_MINOR     47
 #define MOST_WORDS     512
 #define MOST_PROCESSES 32768
+
+#define BY(self) (&(const PrismDockerProgram){ (self)->program, (self)->deadline, (self)->cancellable })
 
 struct _PrismDockerEngine
 {
@@ -200,61 +202,6 @@ ask_json (PrismDockerEngine *self, const char *what, const char *path, GError **
   return root;
 }
 
-/* --- the same by the program ------------------------------------------------------- */
-
-static GBytes *run (PrismDockerEngine *self, const char *what, GError **error, ...) G_GNUC_NULL_TERMINATED;
-
-static GBytes *
-run (PrismDockerEngine *self, const char *what, GError **error, ...)
-{
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  const char *word;
-  va_list words;
-
-  va_start (words, error);
-  while ((word = va_arg (words, const char *)) != NULL)
-    g_ptr_array_add (argv, (gpointer)word);
-  va_end (words);
-  g_ptr_array_add (argv, NULL);
-  return prism_docker_cli_run (self->program, (const char *const *)argv->pdata, what, self->deadline, self->cancellable,
-                               error);
-}
-
-/* @bytes: (transfer full) (nullable). Of an array of one, that one. */
-static JsonNode *
-take_json (const char *what, GBytes *bytes, GError **error)
-{
-  g_autoptr (GBytes) owned = bytes;
-  g_autoptr (GError) failure = NULL;
-  g_autoptr (JsonNode) root = bytes != NULL ? prism_http_json_parse (bytes, &failure) : NULL;
-  JsonArray *array = prism_http_json_array (root);
-
-  if (bytes == NULL)
-    return NULL;
-  if (array != NULL && json_array_get_length (array) == 1)
-    return json_node_ref (json_array_get_element (array, 0));
-  if (root != NULL)
-    return g_steal_pointer (&root);
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI, "docker: %s: %s", what, failure->message);
-  return NULL;
-}
-
-/* A failure to find is told from another by asking whether it is there: the program's words
- * are for people. */
-static gboolean
-run_done (PrismDockerEngine *self, GBytes *bytes)
-{
-  if (bytes != NULL)
-    g_bytes_unref (bytes);
-  return bytes != NULL;
-}
-
-static gboolean
-is_there (PrismDockerEngine *self, const char *container)
-{
-  return run_done (self, run (self, "looking at the container", NULL, "container", "inspect", container, NULL));
-}
-
 /* --- finding out ----------------------------------------------------------------------- */
 
 static guint
@@ -301,8 +248,9 @@ open_socket (PrismDockerEngine *self, GError **error)
 static gboolean
 open_program (PrismDockerEngine *self, GError **error)
 {
-  g_autoptr (JsonNode) root = take_json (
-      "looking for it", run (self, "looking for it", error, "version", "--format", "{{json .}}", NULL), error);
+  g_autoptr (JsonNode) root = prism_docker_program_take_json (
+      "looking for it",
+      prism_docker_program_run (BY (self), "looking for it", error, "version", "--format", "{{json .}}", NULL), error);
   guint minor;
 
   if (root == NULL)
@@ -357,10 +305,11 @@ prism_docker_engine_inspect_image (PrismDockerEngine *self, const char *image, G
   g_autofree char *path = g_strdup_printf ("/images/%s/json", image);
   g_autoptr (GError) failure = NULL;
   JsonNode *root =
-      self->by_program
-          ? take_json ("looking at the image",
-                       run (self, "looking at the image", &failure, "image", "inspect", image, NULL), &failure)
-          : ask_json (self, "looking at the image", path, &failure);
+      self->by_program ? prism_docker_program_take_json (
+          "looking at the image",
+          prism_docker_program_run (BY (self), "looking at the image", &failure, "image", "inspect", image, NULL),
+          &failure)
+                       : ask_json (self, "looking at the image", path, &failure);
 
   if (root == NULL && g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
     g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
@@ -377,8 +326,9 @@ prism_docker_engine_inspect_network (PrismDockerEngine *self, const char *name, 
   g_autofree char *path = g_strdup_printf ("/networks/%s", name);
 
   if (self->by_program)
-    return take_json ("looking at the network",
-                      run (self, "looking at the network", error, "network", "inspect", name, NULL), error);
+    return prism_docker_program_take_json (
+        "looking at the network",
+        prism_docker_program_run (BY (self), "looking at the network", error, "network", "inspect", name, NULL), error);
   return ask_json (self, "looking at the network", path, error);
 }
 
@@ -388,8 +338,10 @@ prism_docker_engine_inspect (PrismDockerEngine *self, const char *container, GEr
   g_autofree char *path = g_strdup_printf ("/containers/%s/json", container);
 
   if (self->by_program)
-    return take_json ("looking at the container",
-                      run (self, "looking at the container", error, "container", "inspect", container, NULL), error);
+    return prism_docker_program_take_json ("looking at the container",
+                                           prism_docker_program_run (BY (self), "looking at the container", error,
+                                                                     "container", "inspect", container, NULL),
+                                           error);
   return ask_json (self, "looking at the container", path, error);
 }
 
@@ -397,8 +349,10 @@ JsonNode *
 prism_docker_engine_info (PrismDockerEngine *self, GError **error)
 {
   if (self->by_program)
-    return take_json ("asking for its set-up",
-                      run (self, "asking for its set-up", error, "info", "--format", "{{json .}}", NULL), error);
+    return prism_docker_program_take_json (
+        "asking for its set-up",
+        prism_docker_program_run (BY (self), "asking for its set-up", error, "info", "--format", "{{json .}}", NULL),
+        error);
   return ask_json (self, "asking for its set-up", "/info", error);
 }
 
@@ -408,63 +362,21 @@ prism_docker_engine_version (PrismDockerEngine *self, GError **error)
   if (self->by_program)
     {
       g_autoptr (JsonNode) root =
-          take_json ("asking for its version",
-                     run (self, "asking for its version", error, "version", "--format", "{{json .}}", NULL), error);
+          prism_docker_program_take_json ("asking for its version",
+                                          prism_docker_program_run (BY (self), "asking for its version", error,
+                                                                    "version", "--format", "{{json .}}", NULL),
+                                          error);
       JsonNode *server = prism_http_json_get (root, "Server", NULL);
       return server != NULL ? json_node_ref (server) : g_steal_pointer (&root);
     }
   return ask_json (self, "asking for its version", "/version", error);
 }
 
-/* In the API's form: what `inspect` says of one has the same under other names. */
-static void
-add_inspected (JsonBuilder *list, JsonNode *container)
-{
-  JsonNode *labels = prism_http_json_get (container, "Config", "Labels", NULL);
-  const char *id = prism_http_json_text (prism_http_json_get (container, "Id", NULL));
-  const char *state = prism_http_json_text (prism_http_json_get (container, "State", "Status", NULL));
-
-  if (id == NULL || state == NULL || prism_http_json_object (labels) == NULL)
-    return;
-  json_builder_begin_object (list);
-  json_builder_set_member_name (list, "Id");
-  json_builder_add_string_value (list, id);
-  json_builder_set_member_name (list, "State");
-  json_builder_add_string_value (list, state);
-  json_builder_set_member_name (list, "Labels");
-  json_builder_add_value (list, json_node_copy (labels));
-  json_builder_end_object (list);
-}
-
-static JsonNode *
-list_by_program (PrismDockerEngine *self, GError **error)
-{
-  g_autoptr (GBytes) bytes = run (self, "listing the sandboxes", error, "ps", "--all", "--quiet", "--no-trunc",
-                                  "--filter", "label=" PRISM_DOCKER_LABEL "=1", NULL);
-  g_autofree char *text = bytes != NULL ? g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)) : NULL;
-  g_auto (GStrv) ids = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
-  g_autoptr (JsonBuilder) list = json_builder_new ();
-
-  if (bytes == NULL)
-    return NULL;
-  json_builder_begin_array (list);
-  for (guint i = 0; ids[i] != NULL; i++)
-    {
-      /* One may have ended meanwhile. */
-      g_autoptr (JsonNode) container =
-          prism_docker_is_container_id (ids[i]) ? prism_docker_engine_inspect (self, ids[i], NULL) : NULL;
-      if (container != NULL)
-        add_inspected (list, container);
-    }
-  json_builder_end_array (list);
-  return json_builder_get_root (list);
-}
-
 JsonNode *
 prism_docker_engine_list (PrismDockerEngine *self, GError **error)
 {
   if (self->by_program)
-    return list_by_program (self, error);
+    return prism_docker_program_list (BY (self), error);
   /* {"label":["prism.sandbox=1"]} */
   return ask_json (self, "listing the sandboxes",
                    "/containers/json?all=1&filters=%7B%22label%22%3A%5B%22prism.sandbox%3D1%22%5D%7D", error);
@@ -486,14 +398,14 @@ prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GErr
     {
       g_autofree char *until = g_strdup_printf ("%" G_GINT64_FORMAT, g_get_real_time () / G_USEC_PER_SEC + 1);
       g_autofree char *filter = g_strconcat ("container=", container, NULL);
-      reply.body = run (self, "asking what became of it", error, "events", "--since", "0", "--until", until, "--filter",
-                        filter, "--format", "{{json .}}", NULL);
+      reply.body = prism_docker_program_run (BY (self), "asking what became of it", error, "events", "--since", "0",
+                                             "--until", until, "--filter", filter, "--format", "{{json .}}", NULL);
       if (reply.body == NULL)
         return NULL;
     }
   else if (!ask (self, "asking what became of it", "GET", path, NULL, &reply, error))
     return NULL;
-  text = g_strndup (g_bytes_get_data (reply.body, NULL), g_bytes_get_size (reply.body));
+  text = prism_docker_dup_text (reply.body);
   lines = g_strsplit (text, "\n", 1024);
   for (guint i = 0; lines[i] != NULL; i++)
     {
@@ -506,22 +418,6 @@ prism_docker_engine_recall (PrismDockerEngine *self, const char *container, GErr
 }
 
 /* --- doing ------------------------------------------------------------------------------ */
-
-/* The program's answer is the id, in a line. */
-static char *
-create_by_program (PrismDockerEngine *self, const char *const *argv, GError **error)
-{
-  g_autoptr (GBytes) bytes =
-      prism_docker_cli_run (self->program, argv, "making the container", self->deadline, self->cancellable, error);
-  g_autofree char *text =
-      bytes != NULL ? g_strstrip (g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes))) : NULL;
-
-  if (text == NULL || prism_docker_is_container_id (text))
-    return g_steal_pointer (&text);
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI,
-               "docker: making the container: %s names no container in its answer", self->program);
-  return NULL;
-}
 
 static char *
 create (PrismDockerEngine *self, const char *name, const char *body, GError **error)
@@ -565,7 +461,7 @@ prism_docker_engine_create (PrismDockerEngine *self, const PrismDockerPlan *plan
   if (self->by_program)
     {
       g_auto (GStrv) argv = prism_docker_plan_to_argv (plan, &dialect);
-      return create_by_program (self, (const char *const *)argv, error);
+      return prism_docker_program_create (BY (self), (const char *const *)argv, error);
     }
   body = prism_docker_plan_to_json (plan, &dialect);
   return create (self, plan->name, body, error);
@@ -581,7 +477,7 @@ prism_docker_engine_create_to_look (
   if (self->by_program)
     {
       g_auto (GStrv) argv = prism_docker_look_to_argv (name, image, labels);
-      id = create_by_program (self, (const char *const *)argv, error);
+      id = prism_docker_program_create (BY (self), (const char *const *)argv, error);
     }
   else
     {
@@ -599,7 +495,7 @@ prism_docker_engine_begin_start (PrismDockerEngine *self, const char *container)
 
   if (self->by_program)
     {
-      run_done (self, run (self, "starting the container", &self->start_failure, "start", container, NULL));
+      prism_docker_program_do (BY (self), "starting the container", "start", container, &self->start_failure);
       return NULL;
     }
   return prism_http_client_begin (self->client, &request);
@@ -654,7 +550,7 @@ act (PrismDockerEngine *self, const char *what, const char *container, const cha
   g_auto (PrismHttpReply) reply = { 0 };
 
   if (self->by_program)
-    return run_done (self, run (self, what, error, action, container, NULL));
+    return prism_docker_program_do (BY (self), what, action, container, error);
   if (!ask (self, what, "POST", path, NULL, &reply, error))
     return FALSE;
   if (is_success (&reply))
@@ -692,26 +588,7 @@ prism_docker_engine_remove (PrismDockerEngine *self, const char *container, GErr
   g_auto (PrismHttpReply) reply = { 0 };
 
   if (self->by_program)
-    {
-      g_autoptr (GError) failure = NULL;
-      gboolean gone = run_done (
-          self, run (self, "removing the container", &failure, "rm", "--force", "--volumes", container, NULL));
-      /* Two may remove it at once. */
-      while (is_there (self, container) && g_get_monotonic_time () < self->deadline)
-        {
-          gone = FALSE;
-          g_usleep (G_USEC_PER_SEC / 20);
-        }
-      if (gone || !is_there (self, container))
-        return TRUE;
-      if (failure != NULL)
-        g_propagate_error (error, g_steal_pointer (&failure));
-      else
-        g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT,
-                             "docker: removing the container: it is still there");
-      return FALSE;
-    }
-
+    return prism_docker_program_remove (BY (self), container, error);
   if (!ask (self, "removing the container", "DELETE", path, NULL, &reply, error))
     return FALSE;
   if (is_success (&reply) || reply.status == 404)
@@ -731,7 +608,7 @@ prism_docker_engine_read_file (PrismDockerEngine *self, const char *container, c
   if (self->by_program)
     {
       g_autofree char *from = g_strconcat (container, ":", path, NULL);
-      reply.body = run (self, "reading a file of the image's", NULL, "cp", from, "-", NULL);
+      reply.body = prism_docker_program_run (BY (self), "reading a file of the image's", NULL, "cp", from, "-", NULL);
       return reply.body != NULL ? prism_docker_tar_take (reply.body) : NULL;
     }
 
