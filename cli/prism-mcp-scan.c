@@ -339,9 +339,9 @@ take (Scan *scan)
 static gboolean
 begins (Scan *scan, PrismMcpSlice slice, char bracket)
 {
-  *scan = (Scan){ slice.text, slice.text + slice.length };
   if (slice.text == NULL)
     return FALSE;
+  *scan = (Scan){ slice.text, slice.text + slice.length };
   skip_space (scan);
   if (!at (scan, bracket))
     return FALSE;
@@ -427,11 +427,12 @@ prism_mcp_slice_kind (PrismMcpSlice slice)
 char *
 prism_mcp_slice_dup_string (PrismMcpSlice slice)
 {
-  Scan scan = { slice.text, slice.text + slice.length };
   g_autoptr (GString) text = NULL;
+  Scan scan;
 
   if (prism_mcp_slice_kind (slice) != '"')
     return NULL;
+  scan = (Scan){ slice.text, slice.text + slice.length };
   text = g_string_sized_new (slice.length);
   if (!scan_string (&scan, text) || scan.oddity != PRISM_MCP_ODD_NOTHING)
     return NULL;

@@ -360,7 +360,7 @@ prism_mcp_tools_call (PrismMcpServer *self, PrismMcpCall *call)
   const char *twice = NULL, *problem = NULL;
   g_autofree char *arguments = NULL;
   g_autofree char *name = NULL;
-  PrismTool *tool;
+  g_autoptr (PrismTool) tool = NULL;
 
   if (prism_mcp_call_get_oddity (call) != PRISM_MCP_ODD_NOTHING)
     {
