@@ -14,12 +14,21 @@ struct _PrismQuestion
   gsize most_custom;
   GArray *options; /* PrismQuestionOption */
 
+  char *call_id;
+
   GMutex lock;
   GCond changed;
   gboolean settled;
   char **ids;
   char *custom_text, *reason;
 };
+
+enum
+{
+  PROP_PENDING = 1,
+};
+
+static GParamSpec *pending_pspec;
 
 /**
  * PrismQuestion:
@@ -47,6 +56,7 @@ prism_question_finalize (GObject *object)
   PrismQuestion *self = PRISM_QUESTION (object);
 
   g_free (self->question);
+  g_free (self->call_id);
   g_array_unref (self->options);
   g_strfreev (self->ids);
   g_free (self->custom_text);
@@ -57,9 +67,28 @@ prism_question_finalize (GObject *object)
 }
 
 static void
+prism_question_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  g_value_set_boolean (value, prism_question_get_pending (PRISM_QUESTION (object)));
+}
+
+static void
 prism_question_class_init (PrismQuestionClass *klass)
 {
-  G_OBJECT_CLASS (klass)->finalize = prism_question_finalize;
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->finalize = prism_question_finalize;
+  object_class->get_property = prism_question_get_property;
+  /**
+   * PrismQuestion:pending:
+   *
+   * Whether an answer is still wanted. It notifies in the thread where that changes: of who
+   * answers, or of the call that is cancelled or waits no longer.
+   *
+   * Since: 1.0
+   */
+  pending_pspec = g_param_spec_boolean ("pending", NULL, NULL, TRUE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property (object_class, PROP_PENDING, pending_pspec);
 }
 
 static void
@@ -108,6 +137,52 @@ prism_question_get_question (PrismQuestion *self)
 {
   g_return_val_if_fail (PRISM_IS_QUESTION (self), NULL);
   return self->question;
+}
+
+/**
+ * prism_question_get_call_id:
+ * @self: a question
+ *
+ * Gets which call asks.
+ *
+ * Returns: (transfer none) (nullable): the id in the call's context
+ *
+ * Since: 1.0
+ */
+const char *
+prism_question_get_call_id (PrismQuestion *self)
+{
+  g_return_val_if_fail (PRISM_IS_QUESTION (self), NULL);
+  return self->call_id;
+}
+
+void
+prism_question_set_call_id (PrismQuestion *self, const char *call_id)
+{
+  self->call_id = g_strdup (call_id);
+}
+
+/**
+ * prism_question_get_pending: (get-property pending)
+ * @self: a question
+ *
+ * Tells whether an answer is still wanted.
+ *
+ * Returns: whether an answer is wanted
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_question_get_pending (PrismQuestion *self)
+{
+  gboolean pending;
+
+  g_return_val_if_fail (PRISM_IS_QUESTION (self), FALSE);
+
+  g_mutex_lock (&self->lock);
+  pending = !self->settled;
+  g_mutex_unlock (&self->lock);
+  return pending;
 }
 
 /**
@@ -322,6 +397,8 @@ prism_question_answer (PrismQuestion *self, const char *const *ids, const char *
       g_cond_broadcast (&self->changed);
     }
   g_mutex_unlock (&self->lock);
+  if (first)
+    g_object_notify_by_pspec (G_OBJECT (self), pending_pspec);
   return first || refuse (error, "the question was answered already, or is asked no more");
 }
 
@@ -337,16 +414,21 @@ prism_question_answer (PrismQuestion *self, const char *const *ids, const char *
 void
 prism_question_dismiss (PrismQuestion *self, const char *reason)
 {
+  gboolean first;
+
   g_return_if_fail (PRISM_IS_QUESTION (self));
 
   g_mutex_lock (&self->lock);
-  if (!self->settled)
+  first = !self->settled;
+  if (first)
     {
       self->settled = TRUE;
       self->reason = g_strdup (reason);
       g_cond_broadcast (&self->changed);
     }
   g_mutex_unlock (&self->lock);
+  if (first)
+    g_object_notify_by_pspec (G_OBJECT (self), pending_pspec);
 }
 
 static void
@@ -364,7 +446,7 @@ prism_question_wait (
     PrismQuestion *self, gint64 timeout_s, GCancellable *cancellable, char ***ids, char **custom_text, GError **error)
 {
   gint64 ends = g_get_monotonic_time () + timeout_s * G_USEC_PER_SEC;
-  gboolean late = FALSE;
+  gboolean late = FALSE, withdrawn;
   gulong id = cancellable != NULL ? g_cancellable_connect (cancellable, G_CALLBACK (wake), self, NULL) : 0;
   gboolean answered;
 
@@ -382,8 +464,11 @@ prism_question_wait (
                  timeout_s);
   else if (!answered)
     g_set_error_literal (error, PRISM_TOOL_ERROR, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
+  withdrawn = !self->settled;
   self->settled = TRUE;
   g_mutex_unlock (&self->lock);
+  if (withdrawn)
+    g_object_notify_by_pspec (G_OBJECT (self), pending_pspec);
   if (id != 0)
     g_cancellable_disconnect (cancellable, id);
   return answered;

@@ -14,6 +14,12 @@ G_DECLARE_FINAL_TYPE (PrismQuestion, prism_question, PRISM, QUESTION, GObject)
 
 PRISM_AVAILABLE_IN_1_0
 const char *prism_question_get_question (PrismQuestion *self);
+/* Which call asks, as its context has it. */
+PRISM_AVAILABLE_IN_1_0
+const char *prism_question_get_call_id (PrismQuestion *self);
+/* FALSE: it was answered or dismissed, or its call waits no longer. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_question_get_pending (PrismQuestion *self);
 PRISM_AVAILABLE_IN_1_0
 gboolean prism_question_get_multiple (PrismQuestion *self);
 PRISM_AVAILABLE_IN_1_0

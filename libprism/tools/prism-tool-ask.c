@@ -98,6 +98,9 @@ make_question (PrismToolRun *run, GError **error)
     }
   question = prism_question_new (text, g_strcmp0 (prism_tool_get_string (run, "selectionMode"), "multiple") == 0,
                                  prism_tool_get_boolean (run, "allowCustom", FALSE), most);
+  if (prism_tool_operation_get_context (run->operation) != NULL)
+    prism_question_set_call_id (question,
+                                prism_tool_context_get_call_id (prism_tool_operation_get_context (run->operation)));
   for (guint i = 0; i < json_array_get_length (options); i++)
     if (!add_option (run, question, json_array_get_object_element (options, i), error))
       return NULL;
