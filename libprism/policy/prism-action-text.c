@@ -195,12 +195,13 @@ prism_visible_text (const char *text, gsize max_length, gboolean *changed)
 
 /* --- words ---------------------------------------------------------------------------------- */
 
+/* The letters and digits, and @%+=:,./_- */
 static gboolean
 is_plain (guchar c)
 {
-  return c < 0x80
-         && (g_ascii_isalnum ((char)c) || c == '/' || c == '-' || c == '.' || c == '_' || c == '=' || c == ':'
-             || c == ',' || c == '+' || c == '@' || c == '%');
+  static const guint32 plain[8] = { 0, 0x27fff820, 0x87ffffff, 0x7fffffe, 0, 0, 0, 0 };
+
+  return (plain[c / 32] >> (c % 32)) & 1;
 }
 
 /* As a shell reads it back, and plain where it can be. */

@@ -46,7 +46,7 @@ prism_shell_leave (PrismShellParser *self)
 }
 
 int
-prism_shell_peek (PrismShellParser *self)
+prism_shell_peek_past_backslash (PrismShellParser *self)
 {
   while (self->at + 1 < self->end && self->text[self->at] == '\\' && self->text[self->at + 1] == '\n')
     self->at += 2;
@@ -94,8 +94,9 @@ prism_shell_keep_word (PrismShellParser *self, const char *text, gsize length, g
 {
   PrismShellWord word = { (guint)self->line->text->len, (guint)length, flags };
 
-  g_string_append_len (self->line->text, text, (gssize)length);
-  g_string_append_c (self->line->text, '\0');
+  g_string_set_size (self->line->text, word.text + length + 1);
+  memcpy (self->line->text->str + word.text, text, length);
+  self->line->text->str[word.text + length] = '\0';
   return word;
 }
 

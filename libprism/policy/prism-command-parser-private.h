@@ -36,7 +36,14 @@ gboolean prism_shell_enter (PrismShellParser *self);
 void prism_shell_leave (PrismShellParser *self);
 
 /* The next character, past ends of lines that a backslash takes away; -1 at the end. */
-int prism_shell_peek (PrismShellParser *self);
+int prism_shell_peek_past_backslash (PrismShellParser *self);
+static inline int
+prism_shell_peek (PrismShellParser *self)
+{
+  if (self->at < self->end && self->text[self->at] != '\\')
+    return (guchar)self->text[self->at];
+  return prism_shell_peek_past_backslash (self);
+}
 /* The one after it. */
 int prism_shell_peek_second (PrismShellParser *self);
 gboolean prism_shell_ends_word (int c);

@@ -44,6 +44,16 @@ is_ordinary (int c)
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static gsize
+ordinary_run (const PrismShellParser *self)
+{
+  gsize at = self->at;
+
+  while (at < self->end && is_ordinary ((guchar)self->text[at]))
+    at++;
+  return at - self->at;
+}
+
 static void
 see_character (WordState *state, const GString *out, int c)
 {
@@ -88,13 +98,8 @@ read_piece (PrismShellParser *self, GString *out, WordState *state, int c)
 {
   if (c != '\'' && c != '"' && c != '\\' && c != '$' && c != '`')
     {
-      if (is_ordinary (c))
-        state->before = c;
-      else
-        {
-          prism_shell_note_character (self, c);
-          see_character (state, out, c);
-        }
+      prism_shell_note_character (self, c);
+      see_character (state, out, c);
       g_string_append_c (out, (char)c);
       self->at++;
       return;
@@ -130,14 +135,31 @@ prism_shell_read_word (PrismShellParser *self, PrismShellWord *word)
 {
   WordState state = { .only_name = TRUE };
   GString *out;
+  gsize run = ordinary_run (self);
   int c;
 
+  if (run > 0 && self->at + run < self->end && prism_shell_ends_word ((guchar)self->text[self->at + run]))
+    {
+      *word = prism_shell_keep_word (self, self->text + self->at, run, 0);
+      self->at += run;
+      return;
+    }
   while (self->scratch->len <= self->word_depth)
     g_ptr_array_add (self->scratch, g_string_new (NULL));
   out = self->scratch->pdata[self->word_depth++];
   g_string_truncate (out, 0);
   while ((c = prism_shell_peek (self)) >= 0 && !prism_shell_ends_word (c))
-    read_piece (self, out, &state, c);
+    {
+      run = ordinary_run (self);
+      if (run == 0)
+        {
+          read_piece (self, out, &state, c);
+          continue;
+        }
+      g_string_append_len (out, self->text + self->at, (gssize)run);
+      self->at += run;
+      state.before = (guchar)self->text[self->at - 1];
+    }
   self->word_depth--;
   if (state.flags & PRISM_WORD_BRACE)
     prism_shell_note_uncertain (self, "braces are expanded by some shells and not by others");

@@ -57,6 +57,8 @@ struct _PrismLinearRegex
   guint start;
   ByteSet first;     /* with what a match can begin, if it has a byte at all */
   gboolean nullable; /* it may have none */
+  char literal[32];  /* with what every match begins, as far as that is known */
+  gsize literal_length;
 };
 
 typedef struct
@@ -580,13 +582,52 @@ find_first (PrismLinearRegex *self)
     }
 }
 
+/* The one byte of a set; -1: there are others. */
+static int
+only_byte (const ByteSet *set)
+{
+  int only = -1;
+
+  for (guint byte = 0; byte < 256; byte++)
+    if (set_has (set, byte))
+      {
+        if (only >= 0)
+          return -1;
+        only = (int)byte;
+      }
+  return only;
+}
+
+static void
+find_literal (PrismLinearRegex *self)
+{
+  guint index = self->start;
+
+  while (self->literal_length < sizeof self->literal)
+    {
+      const Node *node = &g_array_index (self->nodes, Node, index);
+      int byte = node->type == NODE_SET ? only_byte (&g_array_index (self->sets, ByteSet, node->other)) : -1;
+
+      if (byte >= 0)
+        self->literal[self->literal_length++] = (char)byte;
+      else if (node->type != NODE_ASSERT)
+        return;
+      index = node->out;
+    }
+}
+
 gboolean
 prism_linear_regex_matches (const PrismLinearRegex *self, const char *text, gsize length)
 {
   Run run = { .regex = self, .text = (const guchar *)text, .length = length };
-  g_autofree States *memory = g_new0 (States, 2);
-  States *now = &memory[0], *next = &memory[1];
+  g_autofree States *memory = NULL;
+  States *now, *next;
 
+  if (self->literal_length > 0 && memmem (text, length, self->literal, self->literal_length) == NULL)
+    return FALSE;
+  memory = g_new0 (States, 2);
+  now = &memory[0];
+  next = &memory[1];
   for (run.position = 0; run.position <= length && !run.matched; run.position++)
     {
       States *swap = now;
@@ -642,7 +683,10 @@ compile (Parser *self)
     {
       self->regex->start = build (self, tree, add_node (self, NODE_MATCH, 0, 0));
       if (self->wrong == NULL)
-        find_first (self->regex);
+        {
+          find_first (self->regex);
+          find_literal (self->regex);
+        }
     }
 }
 
