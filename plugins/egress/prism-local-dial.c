@@ -7,6 +7,7 @@
 #include "prism-local-ask.h"
 #include "prism-local-decide.h"
 #include "prism-local-io.h"
+#include "prism-local-pace.h"
 #include "prism-local-parent.h"
 #include "prism-local-record.h"
 #include "prism-local-screen.h"
@@ -171,6 +172,8 @@ start_connecting (PrismLocalConnection *self, GInetAddress *address)
     return errno;
   self->upstream.watch = (PrismLocalWatch){ fd, 0, dial_ready };
   (void)setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (g_inet_address_get_is_loopback (address))
+    prism_local_pace_loopback (fd);
   if (connect (fd, (struct sockaddr *)&native, size) == 0)
     return 0;
   if (errno != EINPROGRESS)

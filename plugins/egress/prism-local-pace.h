@@ -7,6 +7,9 @@
 
 G_BEGIN_DECLS
 
+/* Before it connects or listens: the other end is on this machine. */
+void prism_local_pace_loopback (int fd);
+
 /* So many bytes were read from it. */
 void prism_local_pace_read (PrismLocalEngine *engine, PrismLocalEnd *end, gsize n);
 

@@ -7,6 +7,7 @@
 
 #include "prism-local-ask.h"
 #include "prism-local-connection.h"
+#include "prism-local-pace.h"
 #include "prism-local-record.h"
 
 #include <errno.h>
@@ -24,12 +25,11 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-#define BACKLOG         4096
-#define ACCEPT_ROUND    64
-#define WAITING_TIMES   4
-#define SOCKETS_TIMES   6
-#define PAUSE_US        (50 * 1000)
-#define LOOPBACK_BUFFER (1024 * 1024)
+#define BACKLOG       4096
+#define ACCEPT_ROUND  64
+#define WAITING_TIMES 4
+#define SOCKETS_TIMES 6
+#define PAUSE_US      (50 * 1000)
 
 /* --- accepting ------------------------------------------------------------------- */
 
@@ -204,23 +204,6 @@ adopt (PrismLocalPort *self, GSocket *socket, GError **error)
   return TRUE;
 }
 
-/* Clients of this machine; every connection that is accepted takes it over. What lies
- * in a socket's buffer is in the CPU's caches too as long as it is little, and a client
- * that does not read holds less: a network in between needs the megabytes that the
- * kernel would grow it to, loopback does not. Nor is there anything that could be
- * congested: an algorithm that times its packets would only take time. */
-static void
-tune_for_loopback (PrismLocalPort *self)
-{
-  static const char congestion[] = "reno";
-  const int size = LOOPBACK_BUFFER;
-
-  if (!g_inet_address_get_is_loopback (self->address))
-    return;
-  (void)setsockopt (self->watch.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-  (void)setsockopt (self->watch.fd, IPPROTO_TCP, TCP_CONGESTION, congestion, sizeof congestion - 1);
-}
-
 static gboolean
 find_out_where (PrismLocalPort *self, GError **error)
 {
@@ -237,7 +220,9 @@ find_out_where (PrismLocalPort *self, GError **error)
     return fail (error, "the listener's socket", EAFNOSUPPORT);
   self->address = g_object_ref (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address)));
   self->number = g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (address));
-  tune_for_loopback (self);
+  /* Every connection that is accepted takes it over. */
+  if (g_inet_address_get_is_loopback (self->address))
+    prism_local_pace_loopback (self->watch.fd);
   return TRUE;
 }
 
