@@ -2,6 +2,7 @@
 #include "prism-cli-child.h"
 #include "prism-cli-health.h"
 #include "prism-cli-json.h"
+#include "prism-cli-property.h"
 #include "prism-cli-proxy-test.h"
 #include "prism-cli.h"
 
@@ -19,9 +20,14 @@ enum
   DOCTOR_CONFIG = 78,
 };
 
-static gboolean as_json;
+static gboolean as_json, reap;
+static char **settings;
+static gint removed = -1; /* by --reap */
 
 static GOptionEntry entries[] = {
+  { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings, N_ ("Of the backend that is named: one of its properties"),
+    N_ ("NAME=VALUE") },
+  { "reap", 0, 0, G_OPTION_ARG_NONE, &reap, N_ ("Remove what dead programs left there, first"), NULL },
   { "json", 0, 0, G_OPTION_ARG_NONE, &as_json, N_ ("Print one JSON object"), NULL },
   G_OPTION_ENTRY_NULL,
 };
@@ -162,6 +168,8 @@ print_json (const Doctor *self, int status)
 
   prism_json_begin_object (json, NULL);
   prism_json_integer (json, "status", status);
+  if (removed >= 0)
+    prism_json_integer (json, "removed", removed);
   prism_cli_json_reports (json, "backends", G_LIST_MODEL (self->reports));
   prism_cli_json_proxy_reports (json, "proxies", G_LIST_MODEL (self->proxies));
   prism_json_end_object (json);
@@ -189,6 +197,8 @@ show (const Doctor *self)
 
       prism_cli_print_proxy_report (report, "");
     }
+  if (removed >= 0)
+    g_print (ngettext ("%d leftover was removed\n", "%d leftovers were removed\n", (gulong)removed), removed);
   if (status == DOCTOR_NOTHING)
     prism_cli_message (_ ("no plug-in was found that provides a backend; “prism inspect” says where was looked"));
 
@@ -242,6 +252,32 @@ ask_backends (Doctor *self)
   return TRUE;
 }
 
+/* One backend as it is set: its leftovers, and its report. */
+static int
+look_at_one (Doctor *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismHealthReport) report = NULL;
+  g_autoptr (PrismBackend) backend =
+      prism_cli_make_backend (self->registry, self->only, (const char *const *)settings, &error);
+
+  if (backend == NULL)
+    {
+      prism_cli_error (error);
+      return DOCTOR_CONFIG;
+    }
+  if (reap && (removed = prism_backend_reap (backend, NULL, &error)) < 0)
+    {
+      prism_cli_error (error);
+      return DOCTOR_FAILED;
+    }
+  report = prism_backend_probe (backend, NULL, &error);
+  if (report == NULL)
+    report = failed_report (self->only, error);
+  g_list_store_append (self->reports, report);
+  return show (self);
+}
+
 int
 prism_cmd_doctor (int argc, char **argv)
 {
@@ -262,8 +298,15 @@ prism_cmd_doctor (int argc, char **argv)
       return PRISM_EXIT_FAILED;
     }
   self.only = argc == 2 ? argv[1] : NULL;
+  if (self.only == NULL && (reap || settings != NULL))
+    {
+      prism_cli_message (_ ("doctor: --set and --reap are of one backend: name it"));
+      return PRISM_EXIT_FAILED;
+    }
   if (self.only != NULL && !check_name (&self))
     return DOCTOR_CONFIG;
+  if (reap || settings != NULL)
+    return look_at_one (&self);
 
   examine (&self);
   return ask_backends (&self) ? show (&self) : DOCTOR_INTERNAL;

@@ -65,6 +65,9 @@ allow landlock_create_ruleset landlock_add_rule landlock_restrict_self
 # AF_VSOCK, and the rest is attack surface.
 refuse EAFNOSUPPORT if arg0 not AF_UNIX|AF_INET|AF_INET6|AF_NETLINK : socket
 refuse EAFNOSUPPORT if arg0 not AF_UNIX : socketpair
+# Protocol 15 tells of the machine's devices wherever the network namespace belongs to
+# the first user namespace, as a container's does.
+refuse EAFNOSUPPORT if arg0 is AF_NETLINK and arg2 is 15 : socket
 
 # What would open a socket, or a file with a set-id mode, past these rules.
 refuse ENOSYS io_uring_setup io_uring_enter io_uring_register clone3

@@ -252,7 +252,8 @@ static GError *
 choose_error (PrismAgentAsk *ask, GError *ours, GError *theirs)
 {
   gint code = tree_code (ask->error_code);
-  gboolean pipe_broke_here = g_error_matches (ours, PRISM_TREE_ERROR, PRISM_TREE_ERROR_FAILED);
+  gboolean pipe_broke_here = g_error_matches (ours, PRISM_TREE_ERROR, PRISM_TREE_ERROR_FAILED)
+                             || g_error_matches (ours, G_IO_ERROR, G_IO_ERROR_BROKEN_PIPE);
   gboolean pipe_broke_there =
       ask->error_code == 0 || ask->error_code == PRISM_WIRE_ERROR_CANCELLED || ask->error_number == EPIPE;
   gboolean lost = g_error_matches (theirs, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST);

@@ -133,7 +133,9 @@ add_tmpfs (PrismDockerPlan *self, const char *target, char *options, gboolean ow
 static void
 add_own_tmpfs (PrismDockerPlan *self, const char *target, gint64 bytes, const char *mode)
 {
-  add_tmpfs (self, target, g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",mode=%s", bytes, mode),
+  add_tmpfs (self, target,
+             g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",nr_inodes=%" G_GINT64_FORMAT ",mode=%s",
+                              bytes, CLAMP (bytes / 4096, 1024, 4 * 1024 * 1024), mode),
              TRUE);
 }
 
@@ -516,6 +518,10 @@ prism_docker_plan_new (const PrismDockerAsked *asked,
   self->forget = g_ptr_array_new_with_free_func (g_free);
   self->name = g_strconcat ("prism-", asked->id, NULL);
   self->image = g_strdup (asked->options->image);
+  /* Its digits may be of any case here; an engine takes the small ones. */
+  if (prism_docker_is_pinned_image (self->image))
+    for (char *c = strchr (self->image, '@'); *c != 0; c++)
+      *c = g_ascii_tolower (*c);
   self->uid = asked->uid;
   self->gid = asked->gid;
   self->user = g_strdup_printf ("%u:%u", asked->uid, asked->gid);

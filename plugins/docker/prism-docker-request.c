@@ -131,6 +131,10 @@ say_host (JsonBuilder *json, const PrismDockerPlan *self, const PrismDockerDiale
   say_list (json, "SecurityOpt", security);
   say_list (json, "GroupAdd", none);
   say_text (json, "IpcMode", "private");
+  /* Its segments go with the last process that has them: else they stay, and count as its memory. */
+  begin_object (json, "Sysctls");
+  say_text (json, "kernel.shm_rmid_forced", "1");
+  json_builder_end_object (json);
   say_text (json, "CgroupnsMode", "private");
   say_text (json, "PidMode", "");
   say_text (json, "UTSMode", "");
@@ -284,6 +288,7 @@ prism_docker_plan_to_argv (const PrismDockerPlan *self, const PrismDockerDialect
   add (argv, "--cap-drop=ALL");
   add (argv, "--security-opt=no-new-privileges=true");
   add (argv, "--ipc=private");
+  add (argv, "--sysctl=kernel.shm_rmid_forced=1");
   add (argv, "--cgroupns=private");
   add (argv, "--no-healthcheck");
   add (argv, "--log-driver=none");

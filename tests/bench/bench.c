@@ -335,6 +335,7 @@ main (int argc, char **argv)
       bench_policy_rows (&bench);
       bench_egress_rows (&bench);
       bench_egress_inside_rows (&bench);
+      bench_docker_rows (&bench);
     }
   write_json (json_path);
   tear_down (&bench);

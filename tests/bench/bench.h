@@ -83,5 +83,8 @@ void bench_memory_rows (Bench *bench);
 void bench_policy_rows (Bench *bench);
 void bench_egress_rows (Bench *bench);
 void bench_egress_inside_rows (Bench *bench);
+void bench_docker_rows (Bench *bench);
+/* 10,000 files, 49 MB, in a new folder. */
+void bench_make_tree (const char *tree);
 /* The worker behind the heap rows: bench --worker MIB. */
 int bench_heap_worker (Bench *bench, gint64 mib);

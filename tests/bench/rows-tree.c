@@ -19,8 +19,8 @@ typedef struct
 } Trees;
 
 /* 10,000 files, 100 folders, 49 MB: sizes as in a repository. */
-static void
-make_tree (const char *tree)
+void
+bench_make_tree (const char *tree)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (20261129);
   g_autofree char *block = g_malloc (65536);
@@ -158,7 +158,7 @@ bench_tree_rows (Bench *bench)
   t.tree = g_build_filename (bench->folder, "tree", NULL);
   t.archive = g_build_filename (bench->folder, "tree.tar", NULL);
   t.out = g_build_filename (bench->folder, "out", NULL);
-  make_tree (t.tree);
+  bench_make_tree (t.tree);
   remove_out (&t);
   const char *const pack[] = { "tar", "-C", t.tree, "-cf", t.archive, ".", NULL };
   t.sandbox = bench_create (bench, &error);

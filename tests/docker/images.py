@@ -124,7 +124,7 @@ def entrypoint():
     """An image that wants to be another: each of these lines must be without effect in a sandbox."""
     content, _ = busybox()
     return content, ['ENTRYPOINT ["/bin/sh", "-c", "echo the entrypoint ran; exit 9"]', 'CMD ["never"]', 'USER 0:0', 'WORKDIR /var', 'EXPOSE 80',
-                     'ENV PATH=/image/bin LD_PRELOAD=/image/evil.so IMAGE_SAYS=hello', 'VOLUME /data',
+                     'ENV PATH=/image/bin:/bin LD_PRELOAD=/image/evil.so IMAGE_SAYS=hello', 'VOLUME /data',
                      'HEALTHCHECK --interval=1s CMD touch /tmp/the-health-check-ran', 'LABEL prism.sandbox=image prism.sandbox.id=image']
 
 
@@ -136,6 +136,19 @@ def musl():
     with open(os.path.realpath(loader), 'rb') as libc:
         tar.file(loader, libc.read(), 0o755)
     tar.file('/usr/bin/hello', compiled(HELLO, f'-Wl,-dynamic-linker,{loader}', compiler='musl-gcc'), 0o755)
+    tar.folder('/etc')
+    return tar.close(), []
+
+
+def tools():
+    """Busybox and what the contract's tests use besides: flock, with this machine's libc."""
+    tar = Tar()
+    add_busybox(tar)
+    flock = shutil.which('flock')
+    for path in [flock, *libraries([flock])]:
+        real = os.path.realpath(path)
+        with open(real, 'rb') as file:
+            tar.file(path, file.read(), 0o755)
     tar.folder('/etc')
     return tar.close(), []
 
@@ -171,8 +184,8 @@ def node_files():
         program = shutil.which(name)
         if program is None:
             raise FileNotFoundError(f'no {name}')
-        found.append((os.path.realpath(program), program))
-    npm = found[1][0]
+        found.append((program, program))
+    npm = os.path.realpath(found[1][0])
     tops = [npm[:npm.index('/npm/') + 4]] if '/node_modules/npm/' in npm else ['/usr/share/nodejs', '/usr/share/node_modules']
     for top in tops:
         for folder, _, names in os.walk(top):
@@ -271,5 +284,5 @@ def work():
     return pipe.chunks_until_end(), []
 
 
-MAKERS = {function.__name__: function for function in (busybox, empty, noshell, entrypoint, musl, passwd, work)}
-SMALL = ('busybox', 'empty', 'noshell', 'entrypoint', 'musl', 'passwd')
+MAKERS = {function.__name__: function for function in (busybox, empty, noshell, entrypoint, musl, passwd, tools, work)}
+SMALL = ('busybox', 'empty', 'noshell', 'entrypoint', 'musl', 'passwd', 'tools')

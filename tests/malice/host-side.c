@@ -211,10 +211,10 @@ race (PrismSandbox *sandbox,
 static PrismResult *
 race_beside (PrismSandbox *sandbox, PrismCommand *command, char **wrong, GError **error)
 {
-  g_autoptr (PrismBackend) backend = prism_registry_create_backend (prism_registry_get_default (), "native", error);
+  g_autoptr (PrismBackend) backend = make_backend ();
   g_autoptr (GFile) workspace = g_file_new_for_path (stage.workspace);
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (workspace);
-  g_autoptr (PrismSandbox) used = backend != NULL ? prism_backend_create_sandbox (backend, spec, NULL, error) : NULL;
+  g_autoptr (PrismSandbox) used = prism_backend_create_sandbox (backend, spec, NULL, error);
   if (used == NULL)
     return NULL;
   PrismResult *result = race (sandbox, used, use_swapped_path, command, wrong, error);

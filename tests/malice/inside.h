@@ -21,6 +21,9 @@ typedef struct
 
 extern struct stage stage;
 
+/* As the command line asks for it. */
+PrismBackend *make_backend (void);
+
 /* judge.c */
 char *judge_result (const Attack *attack, PrismResult *result, gint64 took_ms);
 /* Does it still serve? */

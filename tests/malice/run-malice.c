@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run-malice [--channel=NAME] [--isolation=NAME] [--off=NAME] PROGRAM [NAME…]: every attack in
- * a sandbox of its own. TAP.
+/* run-malice [--backend=NAME] [--set NAME=VALUE…] [--channel=NAME] [--isolation=NAME] [--off=NAME] PROGRAM [NAME…]:
+ * every attack in a sandbox of its own. TAP.
  *
  * Contained means more than that the attack says nothing: the sandbox still
  * serves a command afterwards, what should have ended has ended, close() leaves
@@ -20,7 +20,8 @@ static const Attack attacks[] = {
 };
 
 struct stage stage;
-static char *channel, *isolation, *network, *off;
+static char *backend_name = (char *)"native", *channel, *isolation, *network, *off;
+static char **settings;
 static int number, failed;
 
 /* The weaker mode is reported as it is: these get through there, by design. */
@@ -98,12 +99,18 @@ set_by_name (GObject *object, const char *property, const char *text)
     g_object_set (object, property, text, NULL);
 }
 
-static PrismBackend *
+PrismBackend *
 make_backend (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (PrismBackend) backend = prism_registry_create_backend (prism_registry_get_default (), "native", &error);
+  g_autoptr (PrismBackend) backend =
+      prism_registry_create_backend (prism_registry_get_default (), backend_name, &error);
   g_assert_no_error (error);
+  for (guint i = 0; settings != NULL && settings[i] != NULL; i++)
+    {
+      g_auto (GStrv) pair = g_strsplit (settings[i], "=", 2);
+      set_by_name (G_OBJECT (backend), pair[0], pair[1]);
+    }
   if (channel != NULL)
     set_by_name (G_OBJECT (backend), "channel", channel);
   if (isolation != NULL)
@@ -136,7 +143,14 @@ make_spec (const Attack *attack)
   g_autoptr (PrismLimits) limits = prism_limits_new (PRISM_LIMITS_PROFILE_STANDARD);
   prism_sandbox_spec_add_mount (spec, shown);
   prism_sandbox_spec_add_hide (spec, hidden);
-  prism_sandbox_spec_add_protect (spec, guarded);
+  /* Of a copy in a container nothing can be protected, and no device goes in: both are refused. */
+  if (strcmp (backend_name, "docker") == 0 && (attack->needs & MALICE_COPY))
+    {
+      g_autofree char *device = g_build_filename (stage.workspace, "planted-device", NULL);
+      unlink (device);
+    }
+  else
+    prism_sandbox_spec_add_protect (spec, guarded);
   for (int i = 0; stage.variables[i] != NULL; i++)
     {
       g_auto (GStrv) pair = g_strsplit (stage.variables[i], "=", 2);
@@ -389,6 +403,8 @@ main (int argc, char **argv)
 {
   g_auto (GStrv) rest = NULL;
   const GOptionEntry entries[] = {
+    { "backend", 0, 0, G_OPTION_ARG_STRING, &backend_name, "the backend; native", "NAME" },
+    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &settings, "one of its properties", "NAME=VALUE" },
     { "channel", 0, 0, G_OPTION_ARG_STRING, &channel, "the backend's channel", "NAME" },
     { "network", 0, 0, G_OPTION_ARG_STRING, &network, "what is reached: egress, with a rule for one name", "MODE" },
     { "off", 0, 0, G_OPTION_ARG_STRING, &off, "each control off in turn ('all'), in a build with test_switches",

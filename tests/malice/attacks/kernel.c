@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -99,6 +100,11 @@ attack_read_kernel (void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     {
       int fd = open (files[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+      /* An engine lays /dev/null over some of them; an empty folder tells nothing. */
+      struct stat st;
+      if (fd >= 0 && fstat (fd, &st) == 0
+          && ((S_ISCHR (st.st_mode) && st.st_rdev == makedev (1, 3)) || (S_ISDIR (st.st_mode) && st.st_nlink <= 2)))
+        continue;
       if (fd >= 0)
         escaped ("%s opens", files[i]);
     }
