@@ -237,6 +237,28 @@ copy_into (const char *from, const char *to)
 }
 
 static void
+copy_plug_ins (Bench *bench)
+{
+  const char *path = g_getenv ("PRISM_PLUGIN_PATH");
+  g_auto (GStrv) folders = g_strsplit (path != NULL ? path : "", ":", -1);
+  const char *name;
+
+  bench->plug_ins = g_build_filename (bench->folder, "plugins", NULL);
+  g_mkdir (bench->plug_ins, 0755);
+  for (guint i = 0; folders[i] != NULL; i++)
+    {
+      g_autoptr (GDir) dir = g_dir_open (folders[i], 0, NULL);
+      while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+        if (g_str_has_suffix (name, ".plugin") || g_str_has_suffix (name, ".so"))
+          {
+            g_autofree char *from = g_build_filename (folders[i], name, NULL);
+            g_autofree char *to = g_build_filename (bench->plug_ins, name, NULL);
+            copy_into (from, to);
+          }
+    }
+}
+
+static void
 set_up (Bench *bench, const char *own_folder)
 {
   g_autoptr (GError) error = NULL;
@@ -256,6 +278,7 @@ set_up (Bench *bench, const char *own_folder)
   copy_into (true_min, plain_true);
   copy_into (true_min, bench->true_min);
   copy_into (flood, bench->flood);
+  copy_plug_ins (bench);
   bench->prism = g_strdup (g_getenv ("PRISM_COMMAND"));
   bench->srt = srt != NULL && g_file_test (srt, G_FILE_TEST_IS_DIR) ? g_strdup (srt) : NULL;
   bench->backend = prism_registry_create_backend (prism_registry_get_default (), "native", &error);

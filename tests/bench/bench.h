@@ -40,7 +40,8 @@ typedef struct
   char *workspace; /* with true-min and flood in it */
   char *true_min;
   char *flood;
-  char *prism; /* the program */
+  char *prism;    /* the program */
+  char *plug_ins; /* all of them in one folder, as where they are installed */
   char *srt;   /* node_modules of sandbox-runtime, or NULL */
   PrismBackend *backend;
   gboolean quick;
@@ -60,6 +61,8 @@ gboolean bench_exec (PrismSandbox *sandbox, const char *const *argv);
 
 /* peers.c */
 gboolean peer_spawn (const char *const *argv, const char *cwd, int out);
+/* What they are spawned with; NULL: this process's own. */
+void peer_use_environment (char **environment);
 gboolean peer_vfork (const char *program);
 char **peer_bwrap (Bench *bench, const char *const *argv);
 double peer_run_bwrap (gpointer bench);

@@ -14,6 +14,14 @@
 /* Ours finds its parts through the environment when it is not installed. */
 extern char **environ;
 
+static char **other_environment;
+
+void
+peer_use_environment (char **environment)
+{
+  other_environment = environment;
+}
+
 static gboolean
 ended_well (pid_t pid)
 {
@@ -34,7 +42,8 @@ peer_spawn (const char *const *argv, const char *cwd, int out)
     posix_spawn_file_actions_adddup2 (&actions, out, 1);
   if (cwd != NULL)
     posix_spawn_file_actions_addchdir_np (&actions, cwd);
-  int failed = posix_spawnp (&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+  int failed = posix_spawnp (&pid, argv[0], &actions, NULL, (char *const *)argv,
+                             other_environment != NULL ? other_environment : environ);
   posix_spawn_file_actions_destroy (&actions);
   return failed == 0 && ended_well (pid);
 }
