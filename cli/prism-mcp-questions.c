@@ -42,15 +42,38 @@ pending_free (gpointer data)
   g_free (pending);
 }
 
-/* Takes @withdrawn. */
+/* That a question is not waited for any more is told to the thread that waited. */
+static gboolean
+on_look (gpointer data)
+{
+  PrismMcpServer *self = data;
+  gboolean still;
+
+  for (guint i = 0; i < self->open->len; i++)
+    {
+      Pending *pending = self->open->pdata[i];
+
+      g_object_get (pending->asked, "pending", &still, NULL);
+      if (!still)
+        g_cancellable_cancel (pending->withdrawn);
+    }
+  if (self->open->len > 0)
+    return G_SOURCE_CONTINUE;
+  self->open_timer = 0;
+  return G_SOURCE_REMOVE;
+}
+
 static Pending *
-pending_new (PrismMcpServer *server, gpointer asked, GCancellable *withdrawn)
+pending_new (PrismMcpServer *self, gpointer asked)
 {
   Pending *pending = g_new0 (Pending, 1);
 
-  pending->server = server;
+  pending->server = self;
   pending->asked = g_object_ref (asked);
-  pending->withdrawn = withdrawn;
+  pending->withdrawn = g_cancellable_new ();
+  g_ptr_array_add (self->open, pending);
+  if (self->open_timer == 0)
+    self->open_timer = g_timeout_add (LOOK_MS, on_look, self);
   return pending;
 }
 
@@ -157,36 +180,6 @@ on_approval (PrismMcpSession *session, PrismMcpSlice result, const GError *error
   prism_approval_request_respond (request, answers[chosen].answer);
 }
 
-/* That a request is not waited for any more is told to the thread that waited. */
-static gboolean
-on_look (gpointer data)
-{
-  PrismMcpServer *self = data;
-
-  for (guint i = 0; i < self->open->len; i++)
-    {
-      Pending *pending = self->open->pdata[i];
-
-      if (!prism_approval_request_get_pending (PRISM_APPROVAL_REQUEST (pending->asked)))
-        g_cancellable_cancel (pending->withdrawn);
-    }
-  if (self->open->len > 0)
-    return G_SOURCE_CONTINUE;
-  self->open_timer = 0;
-  return G_SOURCE_REMOVE;
-}
-
-static Pending *
-keep_looking (PrismMcpServer *self, PrismApprovalRequest *request)
-{
-  Pending *pending = pending_new (self, request, g_cancellable_new ());
-
-  g_ptr_array_add (self->open, pending);
-  if (self->open_timer == 0)
-    self->open_timer = g_timeout_add (LOOK_MS, on_look, self);
-  return pending;
-}
-
 static void
 put_approval (PrismMcpServer *self, PrismApprovalRequest *request)
 {
@@ -212,7 +205,7 @@ put_approval (PrismMcpServer *self, PrismApprovalRequest *request)
   append_answers (json, prism_approval_request_get_can_remember (request) ? 3 : 2);
   prism_json_string (json, "default", "deny");
   prism_json_end_object (json);
-  ask (keep_looking (self, request), json, "decision", on_approval);
+  ask (pending_new (self, request), json, "decision", on_approval);
 }
 
 static gboolean
@@ -396,12 +389,9 @@ static void
 put_question (PrismMcpServer *self, PrismQuestion *question)
 {
   gboolean custom = prism_question_get_allow_custom (question);
-  GCancellable *over = prism_mcp_tools_find_asking (self, prism_question_get_question (question));
   g_autofree char *text = NULL;
   PrismJson *json;
 
-  if (over == NULL)
-    return;
   if (!prism_mcp_session_can_elicit (self->session))
     {
       prism_question_dismiss (question, "this client cannot ask its user (it has no elicitation): decide yourself, or "
@@ -416,8 +406,8 @@ put_question (PrismMcpServer *self, PrismQuestion *question)
     append_choice (json, question);
   if (custom)
     append_custom (json);
-  ask (pending_new (self, question, g_object_ref (over)), json,
-       !custom && !prism_question_get_multiple (question) ? "choice" : NULL, on_answer);
+  ask (pending_new (self, question), json, !custom && !prism_question_get_multiple (question) ? "choice" : NULL,
+       on_answer);
 }
 
 static void

@@ -32,7 +32,7 @@ typedef struct
 
   GHashTable *subscribed; /* URIs */
   guint update_timer;
-  GPtrArray *open; /* approvals; see prism-mcp-questions.c */
+  GPtrArray *open; /* questions; see prism-mcp-questions.c */
   guint open_timer;
   GPtrArray *running; /* tools' calls; see prism-mcp-tools.c */
   gboolean creating, greeted;
@@ -45,9 +45,6 @@ void prism_mcp_tools_list (PrismMcpServer *self, PrismMcpCall *call);
 void prism_mcp_tools_call (PrismMcpServer *self, PrismMcpCall *call);
 /* The proxy said no: to the calls that run. */
 void prism_mcp_tools_denied (PrismMcpServer *self, const PrismAuditRecord *record);
-
-/* What is cancelled when the call is over that asks this; NULL: none does. */
-GCancellable *prism_mcp_tools_find_asking (PrismMcpServer *self, const char *question);
 
 /* prism-mcp-questions.c: whom to ask is known only once the client has said what it can. */
 void prism_mcp_questions_update (PrismMcpServer *self);

@@ -26,7 +26,6 @@ typedef struct
   guint heartbeat;
   gboolean is_external;
   GPtrArray *denials; /* PrismAuditRecord */
-  GCancellable *over;
   PrismToolResult *result;
   GError *error;
 } Running;
@@ -38,7 +37,6 @@ running_free (Running *run)
     g_source_remove (run->heartbeat);
   g_clear_object (&run->tool);
   g_clear_object (&run->context);
-  g_clear_object (&run->over);
   g_clear_object (&run->result);
   g_clear_error (&run->error);
   g_clear_pointer (&run->denials, g_ptr_array_unref);
@@ -275,7 +273,6 @@ finish (gpointer data)
   PrismMcpServer *self = run->server;
 
   g_ptr_array_remove_fast (self->running, run);
-  g_cancellable_cancel (run->over);
   write_down (run);
   answer (run);
   running_free (run);
@@ -342,7 +339,6 @@ run_tool (PrismMcpServer *self, PrismMcpCall *call, PrismTool *tool, char *name,
   run->started = g_get_monotonic_time ();
   run->is_external = prism_tool_get_effect (tool) == PRISM_EFFECT_EXTERNAL_MUTATION;
   run->denials = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_audit_record_free);
-  run->over = g_cancellable_new ();
   run->context = prism_tool_context_new (self->run_id, self->run_id, prism_mcp_call_get_id (call));
   g_ptr_array_add (self->running, run);
   if (prism_mcp_call_wants_progress (call))
@@ -404,20 +400,4 @@ prism_mcp_tools_denied (PrismMcpServer *self, const PrismAuditRecord *record)
       if (run->is_external && run->denials->len < MAX_DENIALS)
         g_ptr_array_add (run->denials, prism_audit_record_copy (record));
     }
-}
-
-/* A question does not say whose it is; its words do. */
-GCancellable *
-prism_mcp_tools_find_asking (PrismMcpServer *self, const char *question)
-{
-  for (guint i = 0; i < self->running->len; i++)
-    {
-      Running *run = self->running->pdata[i];
-      PrismMcpSlice arguments = prism_mcp_slice_member (prism_mcp_call_get_params (run->call), "arguments");
-      g_autofree char *asked = prism_mcp_slice_dup_string (prism_mcp_slice_member (arguments, "question"));
-
-      if (g_strcmp0 (asked, question) == 0)
-        return run->over;
-    }
-  return NULL;
 }

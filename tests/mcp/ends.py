@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How a session of prism mcp ends, and what is left of it: nothing."""
+import glob
 import json
 import os
 import signal
@@ -20,13 +21,15 @@ SCRIPT = [{'jsonrpc': '2.0', 'id': 0, 'method': 'initialize', 'params':
           {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/list'}, tool_call(2, 'echo hi')]
 
 
-def keepers():
-    """Processes and folders of sandboxes, ours or not."""
-    found = set()
-    for base in (os.path.join(os.environ.get('XDG_RUNTIME_DIR', '/nonexistent'), 'prism'), '/run/prism'):
-        if os.path.isdir(base):
-            found |= {os.path.join(base, name) for name in os.listdir(base)}
-    return found
+def runtime_folders(sandbox):
+    """What lies about for a sandbox while it lives: control groups, where it has some."""
+    base = '/run' if os.getuid() == 0 else os.environ['XDG_RUNTIME_DIR']
+    for pattern in ('/sys/fs/cgroup/*{}*', '/sys/fs/cgroup/*/*{}*', '/sys/fs/cgroup/*/*/*{}*', base + '/prism/*{}*'):
+        yield from glob.glob(pattern.format(sandbox))
+
+
+def sandbox_of(server):
+    return json.loads(server.request('resources/read', {'uri': 'prism://sandbox'})['result']['contents'][0]['text'])['id']
 
 
 class Ends(Case):
@@ -40,6 +43,11 @@ class Ends(Case):
         self.until(lambda: self.is_running(marker), 'the command')
         return server, marker, number
 
+    @staticmethod
+    def outcomes(server):
+        audit = server.request('resources/read', {'uri': 'prism://audit'})['result']['contents'][0]['text']
+        return sorted(one['outcome'] for one in map(json.loads, audit.splitlines()) if one['kind'] == 'call')
+
     def test_cancel(self):
         """a call that is cancelled is killed, is not answered, and is in the audit"""
         server, marker, number = self.busy()
@@ -47,20 +55,18 @@ class Ends(Case):
         self.assert_gone(marker)
         self.assertIn('hi', text_of(server.tool('shell', {'command': 'echo hi'})))
         self.assertFalse([m for m in server.aside if m.get('id') == number])
-        audit = server.request('resources/read', {'uri': 'prism://audit'})['result']['contents'][0]['text']
-        calls = [json.loads(line) for line in audit.splitlines()]
-        self.assertEqual([one['outcome'] for one in calls if one['kind'] == 'call'], ['cancelled', 'ok'])
+        self.until(lambda: self.outcomes(server) == ['cancelled', 'ok'], 'the audit')
         self.assertEqual(server.finish(), 0)
         self.assertIsNone(server.next())
 
     def test_end_of_input(self):
         """the end of the input ends all of it, with status 0"""
-        before = keepers()
         server, marker, _ = self.busy()
+        sandbox = sandbox_of(server)
         server.close_input()
         self.assertEqual(server.process.wait(timeout=client.DEADLINE), 0)
         self.assert_gone(marker)
-        self.until(lambda: not keepers() - before, 'the runtime folder')
+        self.until(lambda: not list(runtime_folders(sandbox)), 'the runtime folder')
 
     def test_end_inside_a_line(self):
         """an input that ends in the middle of a message"""
@@ -98,12 +104,12 @@ class Ends(Case):
 
     def test_killed(self):
         """SIGKILL leaves nothing either"""
-        before = keepers()
         server, marker, _ = self.busy()
+        sandbox = sandbox_of(server)
         server.process.kill()
         server.process.wait()
         self.assert_gone(marker)
-        self.until(lambda: not keepers() - before, 'the runtime folder')
+        self.until(lambda: not list(runtime_folders(sandbox)), 'the runtime folder')
 
     def test_script(self):
         """all at once and the end of the input: what is quick is answered"""
