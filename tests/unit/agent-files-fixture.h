@@ -9,6 +9,8 @@
 #define OVERWRITE 4u
 #define FOLD_CASE 8u
 #define HIDDEN    16u
+#define BENEATH   32u
+#define SOURCES   64u
 
 static guint32 next_id = 1;
 

@@ -444,6 +444,58 @@ test_listen (void)
   agent_stop (&agent);
 }
 
+/* With BENEATH nothing leads out of the workspace, and what changes it goes through no link. */
+static void
+test_beneath (void)
+{
+  Agent agent;
+  guint32 error;
+  agent_start (&agent);
+  g_autoptr (GString) none = g_string_new (NULL);
+  put_file (&agent, "a/b", "needle\n");
+  put_file (&agent, "node_modules/c", "needle\n");
+  put_link (&agent, "in", "a");
+  put_link (&agent, "in-twice", "in/../in");
+  put_link (&agent, "out", "/etc");
+  put_link (&agent, "up", "a/../..");
+  put_link (&agent, "loop", "loop");
+  const struct
+  {
+    const char *path;
+    guint32 looks, writes;
+  } rows[] = {
+    { "a/b", 0, 0 },
+    { "./a//../a/b", 0, 0 },
+    { "in/b", 0, PRISM_WIRE_ERROR_ESCAPE },
+    { "in-twice/b", 0, PRISM_WIRE_ERROR_ESCAPE },
+    { "out/passwd", PRISM_WIRE_ERROR_ESCAPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "up/x", PRISM_WIRE_ERROR_ESCAPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "../x", PRISM_WIRE_ERROR_ESCAPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "a/../../x", PRISM_WIRE_ERROR_ESCAPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "/etc/passwd", PRISM_WIRE_ERROR_ESCAPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "loop/x", PRISM_WIRE_ERROR_TYPE, PRISM_WIRE_ERROR_ESCAPE },
+    { "a/b/x", PRISM_WIRE_ERROR_TYPE, PRISM_WIRE_ERROR_TYPE },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_test_message ("%s", rows[i].path);
+      g_assert_cmpuint (do_list (&agent, PRISM_WIRE_STAT, rows[i].path, BENEATH, 0, none), ==, rows[i].looks);
+      g_assert_cmpuint (do_write (&agent, rows[i].path, "needle\n", 7, 0, BENEATH), ==, rows[i].writes);
+    }
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "in", BENEATH, 10, none), ==, 0);
+  g_assert_cmpuint (do_list (&agent, PRISM_WIRE_LIST, "out", BENEATH, 10, none), ==, PRISM_WIRE_ERROR_ESCAPE);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_REMOVE, "in/b", NULL, BENEATH, 10, 2), ==, PRISM_WIRE_ERROR_ESCAPE);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_RENAME, "a/b", "in/c", BENEATH, 0, 1), ==, PRISM_WIRE_ERROR_ESCAPE);
+  g_assert_cmpuint (do_simple (&agent, PRISM_WIRE_MKDIR, "up/made", NULL, 0, BENEATH | PARENTS, 2), ==,
+                    PRISM_WIRE_ERROR_ESCAPE);
+  g_autofree char *out = do_search (&agent, "out", "root", BENEATH, 10, &error);
+  g_assert_cmpuint (error, ==, PRISM_WIRE_ERROR_ESCAPE);
+  g_autofree char *found = do_search (&agent, "", "needle", BENEATH | SOURCES | HIDDEN, 10, &error);
+  g_assert_cmpuint (error, ==, 0);
+  g_assert_true (g_str_has_prefix (found, "a/b:1:1:needle\n:0:0:"));
+  agent_stop (&agent);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -455,6 +507,7 @@ main (int argc, char **argv)
   g_test_add_func ("/agent/files/rename-mkdir", test_rename_mkdir);
   g_test_add_func ("/agent/files/remove", test_remove);
   g_test_add_func ("/agent/files/search", test_search);
+  g_test_add_func ("/agent/files/beneath", test_beneath);
   g_test_add_func ("/agent/files/races", test_races);
   g_test_add_func ("/agent/files/workers-end", test_workers_end);
   g_test_add_func ("/agent/files/listen", test_listen);
