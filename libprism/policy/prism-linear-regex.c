@@ -92,6 +92,18 @@ set_invert (ByteSet *set)
     set->bits[i] = ~set->bits[i];
 }
 
+/* A letter in either case is in both. */
+static void
+set_fold_case (ByteSet *set)
+{
+  for (guint byte = 'a'; byte <= 'z'; byte++)
+    if (set_has (set, byte) || set_has (set, byte - 32))
+      {
+        set_add (set, byte);
+        set_add (set, byte - 32);
+      }
+}
+
 static gboolean
 is_word_byte (guint byte)
 {
@@ -154,12 +166,7 @@ static guint
 add_set (Parser *self, ByteSet set)
 {
   if (self->ignore_case)
-    for (guint byte = 'a'; byte <= 'z'; byte++)
-      if (set_has (&set, byte) || set_has (&set, byte - 32))
-        {
-          set_add (&set, byte);
-          set_add (&set, byte - 32);
-        }
+    set_fold_case (&set);
   g_array_append_val (self->regex->sets, set);
   return add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
 }
@@ -261,23 +268,13 @@ parse_class (Parser *self)
         return 0;
     }
   self->at++;
-  if (invert)
-    {
-      guint tree;
-
-      if (self->ignore_case)
-        for (guint byte = 'a'; byte <= 'z'; byte++)
-          if (set_has (&set, byte) || set_has (&set, byte - 32))
-            {
-              set_add (&set, byte);
-              set_add (&set, byte - 32);
-            }
-      set_invert (&set);
-      g_array_append_val (self->regex->sets, set);
-      tree = add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
-      return tree;
-    }
-  return add_set (self, set);
+  if (self->ignore_case)
+    set_fold_case (&set);
+  if (!invert)
+    return add_set (self, set);
+  set_invert (&set);
+  g_array_append_val (self->regex->sets, set);
+  return add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
 }
 
 static guint
