@@ -122,10 +122,10 @@ add_bind (PrismDockerPlan *self, char *source, const char *target, gboolean read
 }
 
 static void
-add_tmpfs (PrismDockerPlan *self, const char *target, char *options, gboolean owned)
+add_tmpfs (PrismDockerPlan *self, const char *target, char *options, gint64 inodes)
 {
   PrismDockerTmpfs *tmpfs = g_new (PrismDockerTmpfs, 1);
-  *tmpfs = (PrismDockerTmpfs){ g_strdup (target), options, owned };
+  *tmpfs = (PrismDockerTmpfs){ g_strdup (target), options, inodes > 0, inodes };
   g_ptr_array_add (self->tmpfs, tmpfs);
 }
 
@@ -133,10 +133,8 @@ add_tmpfs (PrismDockerPlan *self, const char *target, char *options, gboolean ow
 static void
 add_own_tmpfs (PrismDockerPlan *self, const char *target, gint64 bytes, const char *mode)
 {
-  add_tmpfs (self, target,
-             g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",nr_inodes=%" G_GINT64_FORMAT ",mode=%s",
-                              bytes, CLAMP (bytes / 4096, 1024, 4 * 1024 * 1024), mode),
-             TRUE);
+  add_tmpfs (self, target, g_strdup_printf ("rw,exec,nosuid,nodev,size=%" G_GINT64_FORMAT ",mode=%s", bytes, mode),
+             CLAMP (bytes / 4096, 1024, 4 * 1024 * 1024));
 }
 
 /* --- where things are seen ----------------------------------------------------------- */
@@ -250,7 +248,7 @@ hide (PrismDockerPlan *self, const Shown *shown, const PrismDockerPath *path, co
 
   add_pins (self, shown, rest);
   if (path->kind == PRISM_DOCKER_KIND_FOLDER)
-    add_tmpfs (self, target, g_strdup ("ro,noexec,nosuid,nodev,size=4096,mode=0000"), FALSE);
+    add_tmpfs (self, target, g_strdup ("ro,noexec,nosuid,nodev,size=4096,mode=0000"), 0);
   else
     add_bind (self, g_build_filename (room, "empty", NULL), target, TRUE);
 }

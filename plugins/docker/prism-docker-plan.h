@@ -17,7 +17,8 @@ typedef struct
 {
   char *target;
   char *options;
-  gboolean owned; /* it belongs to the commands' ids */
+  gboolean owned; /* it belongs to the commands' ids, and has a bound on its inodes */
+  gint64 inodes;
 } PrismDockerTmpfs;
 
 /* A view that only root's commands' own ids may be seen through: made by the keeper, at

@@ -66,8 +66,10 @@ dup_options (const PrismDockerPlan *self, const PrismDockerTmpfs *tmpfs, const P
 {
   if (!tmpfs->owned)
     return g_strdup (tmpfs->options);
+  /* Podman knows no bound on inodes: each costs memory, and that is bounded. */
   return dialect->podman ? g_strconcat (tmpfs->options, ",U", NULL)
-                         : g_strdup_printf ("%s,uid=%u,gid=%u", tmpfs->options, self->uid, self->gid);
+                         : g_strdup_printf ("%s,nr_inodes=%" G_GINT64_FORMAT ",uid=%u,gid=%u", tmpfs->options,
+                                            tmpfs->inodes, self->uid, self->gid);
 }
 
 static void

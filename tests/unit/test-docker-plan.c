@@ -306,7 +306,8 @@ test_dialects (Fixture *self, gconstpointer data)
   g_autofree char *one = prism_docker_plan_to_json (plan, &docker);
   g_autofree char *other = prism_docker_plan_to_json (plan, &podman);
 
-  g_assert_nonnull (strstr (one, "mode=0755,uid=10001,gid=10001"));
+  g_assert_nonnull (strstr (one, "mode=0755,nr_inodes=262144,uid=10001,gid=10001"));
+  g_assert_null (strstr (other, "nr_inodes"));
   g_assert_null (strstr (one, "nproc"));
   g_assert_nonnull (strstr (other, "mode=0755,U\""));
   g_assert_nonnull (strstr (other, "\"nproc\",\"Soft\":4000"));
