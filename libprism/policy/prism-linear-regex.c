@@ -110,30 +110,25 @@ is_word_byte (guint byte)
   return byte < 0x80 && (g_ascii_isalnum ((char)byte) || byte == '_');
 }
 
+static gboolean
+is_in_class (guint byte, char letter)
+{
+  if (letter == 'd')
+    return g_ascii_isdigit ((char)byte);
+  return letter == 'w' ? is_word_byte (byte) : byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
 /* \d, \w, \s and their opposites. */
 static gboolean
 set_add_class (ByteSet *set, char letter)
 {
   ByteSet class = { { 0 } };
 
+  if (strchr ("dws", g_ascii_tolower (letter)) == NULL || letter == '\0')
+    return FALSE;
   for (guint byte = 0; byte < 0x80; byte++)
-    switch (g_ascii_tolower (letter))
-      {
-      case 'd':
-        if (g_ascii_isdigit ((char)byte))
-          set_add (&class, byte);
-        break;
-      case 'w':
-        if (is_word_byte (byte))
-          set_add (&class, byte);
-        break;
-      case 's':
-        if (byte == ' ' || (byte >= '\t' && byte <= '\r'))
-          set_add (&class, byte);
-        break;
-      default:
-        return FALSE;
-      }
+    if (is_in_class (byte, g_ascii_tolower (letter)))
+      set_add (&class, byte);
   if (g_ascii_isupper (letter))
     set_invert (&class);
   for (guint i = 0; i < 8; i++)
@@ -163,12 +158,18 @@ add_tree (Parser *self, Tree tree)
 }
 
 static guint
+add_set_as_it_is (Parser *self, ByteSet set)
+{
+  g_array_append_val (self->regex->sets, set);
+  return add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
+}
+
+static guint
 add_set (Parser *self, ByteSet set)
 {
   if (self->ignore_case)
     set_fold_case (&set);
-  g_array_append_val (self->regex->sets, set);
-  return add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
+  return add_set_as_it_is (self, set);
 }
 
 /* What stands behind a backslash and is one byte; -1: it is none. */
@@ -273,8 +274,7 @@ parse_class (Parser *self)
   if (!invert)
     return add_set (self, set);
   set_invert (&set);
-  g_array_append_val (self->regex->sets, set);
-  return add_tree (self, (Tree){ .type = TREE_SET, .a = self->regex->sets->len - 1 });
+  return add_set_as_it_is (self, set);
 }
 
 static guint
@@ -622,9 +622,8 @@ prism_linear_regex_matches (const PrismLinearRegex *self, const char *text, gsiz
 
   if (self->literal_length > 0 && memmem (text, length, self->literal, self->literal_length) == NULL)
     return FALSE;
-  memory = g_new0 (States, 2);
-  now = &memory[0];
-  next = &memory[1];
+  now = memory = g_new0 (States, 2);
+  next = now + 1;
   for (run.position = 0; run.position <= length && !run.matched; run.position++)
     {
       States *swap = now;
