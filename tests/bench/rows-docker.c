@@ -21,7 +21,7 @@ typedef struct
   Bench *bench;
   const char *socket, *image;
   char *host; /* --host=… */
-  char *tree, *out;
+  char *tree;
   char *live; /* the peer's container */
   char *open; /* one that `docker cp` can write to */
   PrismBackend *backend;
@@ -220,11 +220,15 @@ cp_in (gpointer data)
   return us;
 }
 
+/* Into a folder on tmpfs, as it is used. */
 static double
 cp_out (gpointer data)
 {
   Docker *self = data;
-  return shell (self, "docker %s cp %s:/kept - > /dev/null", self->host, self->open);
+  g_autofree char *out = g_build_filename (self->bench->folder, "docker-out", NULL);
+  double us = shell (self, "docker %s cp %s:/kept '%s' > /dev/null", self->host, self->open, out);
+  shell (self, "rm -rf '%s'", out);
+  return us;
 }
 
 /* --- ours ---------------------------------------------------------------------------------- */
@@ -240,6 +244,21 @@ static double
 our_exec (gpointer data)
 {
   return exec_in (((Docker *)data)->sandbox);
+}
+
+/* One of many: what the peer's round left to be done is not ours. */
+static double
+our_execs (gpointer data)
+{
+  double sum = 0;
+  for (int i = 0; i < 20; i++)
+    {
+      double us = our_exec (data);
+      if (us < 0)
+        return us;
+      sum += us;
+    }
+  return sum / 20;
 }
 
 static double
@@ -369,10 +388,10 @@ rows_of_exec (Docker *self)
   Bench *bench = self->bench;
   bench_row (bench,
              &(BenchRow){ "docker: static program in a live container, against docker exec", "prism exec",
-                          "docker exec", "us", our_exec, cli_exec, self, self, 40, 3, BENCH_AT_MOST, 1.0 / 200 });
+                          "docker exec", "us", our_execs, cli_exec, self, self, 40, 3, BENCH_AT_MOST, 1.0 / 200 });
   bench_row (bench,
              &(BenchRow){ "docker: the same, against the Engine API's exec", "prism exec", "create, start, inspect",
-                          "us", our_exec, api_exec, self, self, 40, 3, BENCH_AT_MOST, 1.0 / 130 });
+                          "us", our_execs, api_exec, self, self, 40, 3, BENCH_AT_MOST, 1.0 / 130 });
   if (self->native != NULL)
     bench_row (bench, &(BenchRow){ "docker: the same, against native's", "prism exec, docker", "prism exec, native",
                                    "us", our_exec, native_exec, self, self, 1000, 30, BENCH_AT_MOST, 1.5 });

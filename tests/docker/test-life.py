@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Hosts that are killed, engines that are restarted. PRISM_TEST_ROUNDS asks for the whole
-count (./dev soak docker: 200 kills, 50 hosts, 1,000 commands); ./dev test does a part."""
+"""Hosts that are killed, engines that are restarted. PRISM_TEST_WHOLE=1, as in ./dev soak,
+asks for the whole count (200 kills, 50 hosts, 1,000 commands); ./dev test does a part."""
 import os
 import random
 import signal
