@@ -230,7 +230,8 @@ class Daemons(Base):
             sandbox.close(None)
         except GLib.Error as error:
             self.assertIn(code_of(error), ('unavailable', 'failed'), error.message)
-        # The agent ended with its host's connection, and the engine removes what has ended.
+        # The agent ended with its host's connection; the keeper removes what it left when there is an engine again.
+        self.stand_before()
         self.assert_nothing_left()
 
     # --- what it says is not believed ----------------------------------------------------
