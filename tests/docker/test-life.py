@@ -84,7 +84,9 @@ def be_host(reference, *processes):
                 raise SystemExit('a process has ended')
             data += more
         lines.append(data[:data.rindex(b'\n')].decode().split('\n'))
-    running = sandbox.exec(Prism.Command.new(['sh', '-c', 'ps -o args | grep -c "^sh -c i=0"']), None).get_stdout().get_data().decode().strip()
+    # One that has just forked is seen twice, but not time and again.
+    count = 'for n in 1 2 3 4 5 6 7 8 9; do c=$(ps -o args | grep -c "^sh -c i=0"); [ $c = 3 ] && break; usleep 7000; done; echo $c'
+    running = sandbox.exec(Prism.Command.new(['sh', '-c', count]), None).get_stdout().get_data().decode().strip()
     firsts = ' '.join(f'{line[0].split()[-1]}-{line[-1].split()[-1]}-{len(line)}' for line in lines)
     print(sandbox.dup_reference(), running, firsts, *[process.dup_reference() for process in begun], flush=True)
     signal.pause()
@@ -94,6 +96,7 @@ class Detached(Base):
     def host(self, *arguments):
         process = subprocess.Popen([sys.executable, os.path.realpath(__file__), '--host', *arguments], stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
         words = process.stdout.readline().split()
         self.assertEqual(len(words), 8, words)
         return process, words
