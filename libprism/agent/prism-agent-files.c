@@ -16,6 +16,12 @@ answer_done (PrismAgentAsk *ask)
 }
 
 static void
+answer_counted (PrismAgentAsk *ask)
+{
+  prism_file_operation_complete_counted (PRISM_FILE_OPERATION (ask->operation), ask->ticket->call.done_entries);
+}
+
+static void
 answer_bytes (PrismAgentAsk *ask)
 {
   g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (g_steal_pointer (&ask->data));
@@ -224,7 +230,7 @@ agent_stat_file (PrismSandbox *sandbox, PrismFileOperation *operation)
 static void
 agent_remove_file (PrismSandbox *sandbox, PrismFileOperation *operation)
 {
-  PrismAgentAsk *ask = ask_new (sandbox, operation, PRISM_WIRE_REMOVE, "file", answer_done);
+  PrismAgentAsk *ask = ask_new (sandbox, operation, PRISM_WIRE_REMOVE, "file", answer_counted);
   if (ask == NULL)
     return;
   prism_agent_frame_put (&ask->frame, prism_file_operation_get_flags (operation), 4);

@@ -223,7 +223,13 @@ prism_file_operation_complete (PrismFileOperation *self)
 {
   g_return_if_fail (PRISM_IS_FILE_OPERATION (self));
 
-  answer (self, PRISM_FILE_ANSWER_DONE, GINT_TO_POINTER (TRUE), NULL);
+  prism_file_operation_complete_counted (self, 1);
+}
+
+void
+prism_file_operation_complete_counted (PrismFileOperation *self, guint64 entries)
+{
+  answer (self, PRISM_FILE_ANSWER_DONE, GSIZE_TO_POINTER ((gsize)CLAMP (entries, 1, G_MAXSSIZE)), NULL);
 }
 
 /**

@@ -52,6 +52,9 @@ PrismOperation *prism_process_operation_new (PrismCommand *command, const char *
 PrismOperation *prism_wait_operation_new (void);
 PrismOperation *prism_file_operation_new (const PrismFileRequest *request);
 const PrismSearchBounds *prism_file_operation_get_bounds (PrismFileOperation *self);
+/* As prism_file_operation_complete(), with how many entries it was; what prism_sandbox_ask_file()
+ * answers with is that number as a pointer, 1 where it is not known. */
+void prism_file_operation_complete_counted (PrismFileOperation *self, guint64 entries);
 PrismOperation *
 prism_tree_operation_new (PrismSandbox *sandbox, const char *path, GFile *folder, GOutputStream *stream);
 PrismOperation *prism_control_operation_new (const PrismControlRequest *request);
@@ -64,7 +67,7 @@ void prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guin
 
 /* Every kind is a final type whose fields are set by its constructor and freed
  * by its finalizer. */
-#define PRISM_DEFINE_OPERATION(Type, type)                                                                                        \
+#define PRISM_DEFINE_OPERATION(Type, type)                                                                             \
   G_DEFINE_FINAL_TYPE (Type, type, PRISM_TYPE_OPERATION)                                                               \
   static void type##_clear (Type *self);                                                                               \
   static void type##_finalize (GObject *object)                                                                        \

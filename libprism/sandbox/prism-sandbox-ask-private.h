@@ -21,7 +21,7 @@ typedef enum
 } PrismFileMethod;
 
 /* The answer, of the type that the method has: GBytes, PrismFileEntry, GListModel, or just not
- * NULL. @request needs no `expects`. */
+ * NULL (of REMOVE, how many entries: at least 1). @request needs no `expects`. */
 gpointer prism_sandbox_ask_file (PrismSandbox *self,
                                  PrismFileMethod method,
                                  const PrismFileRequest *request,

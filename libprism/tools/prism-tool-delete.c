@@ -9,7 +9,7 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
   gboolean recursive = prism_tool_get_boolean (run, "recursive", FALSE);
   g_autofree char *shown = prism_tool_show (run, path);
   g_autoptr (PrismFileEntry) entry = NULL;
-  gint64 most = 0;
+  gint64 most = 0, removed = 0;
   GError *fault = NULL;
   gboolean folder;
 
@@ -24,7 +24,7 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
       return FALSE;
     }
   folder = prism_file_entry_get_file_type (entry) == G_FILE_TYPE_DIRECTORY;
-  if (!prism_tree_remove (run->settings->tree, path, recursive, most, run->cancellable, &fault))
+  if (!prism_tree_remove (run->settings->tree, path, recursive, most, &removed, run->cancellable, &fault))
     {
       gboolean full = fault->code == PRISM_TREE_FAULT_EXISTS && !recursive;
       prism_tool_take_fault (error, fault);
@@ -43,6 +43,7 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
                                                                                                : "file");
   prism_tool_add_integer (run, "bytes", folder ? 0 : (gint64)prism_file_entry_get_size (entry));
   prism_tool_add_boolean (run, "recursive", recursive);
+  prism_tool_add_integer (run, "entriesDeleted", removed);
   return TRUE;
 }
 

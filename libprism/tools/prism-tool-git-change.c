@@ -279,6 +279,33 @@ prism_tool_run_git_apply (PrismToolRun *run, GError **error)
 
 /* --- commit --------------------------------------------------------------------------------------- */
 
+/* What the commit may touch, once it is staged, as an entry of the stash. Nothing of the tree
+ * or the index changes for it: what is committed has to stay where it is. */
+static gboolean
+keep_checkpoint (PrismToolRun *run, GError **error)
+{
+  static const char *const create[] = { "stash", "create", "prism checkpoint", NULL };
+  const char *store[] = { "stash", "store", "--quiet", "--message", "prism checkpoint", NULL, NULL };
+  g_autofree char *id = NULL;
+
+  if (!prism_tool_get_boolean (run, "createCheckpoint", FALSE))
+    return TRUE;
+  id = prism_tool_git_text (run, create, NULL, NULL, error);
+  if (id != NULL && *g_strchomp (id) != '\0')
+    {
+      store[5] = id;
+      if (!git_ok (run, store, NULL, error))
+        g_clear_pointer (&id, g_free);
+    }
+  if (id == NULL)
+    {
+      g_prefix_error (error, "no checkpoint, and nothing was committed: ");
+      return FALSE;
+    }
+  prism_tool_add_string (run, "checkpoint", *id != '\0' ? id : NULL);
+  return TRUE;
+}
+
 static gboolean
 commit (PrismToolRun *run, GPtrArray *paths, GBytes *message, GError **error)
 {
@@ -302,7 +329,7 @@ commit (PrismToolRun *run, GPtrArray *paths, GBytes *message, GError **error)
   g_ptr_array_add (make, NULL);
   if (!git_ok (run, (const char *const *)add->pdata, NULL, error))
     return FALSE;
-  if (!git_ok (run, (const char *const *)make->pdata, message, error))
+  if (!keep_checkpoint (run, error) || !git_ok (run, (const char *const *)make->pdata, message, error))
     {
       /* They are not left staged. */
       add->pdata[0] = (gpointer) "reset";

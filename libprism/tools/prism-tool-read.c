@@ -309,10 +309,32 @@ read_text (PrismToolRun *run, Source *source, const char *path, const char *show
   return TRUE;
 }
 
+/* [first, last], as some models know it: offset and limit in other words. */
+static gboolean
+take_range (PrismToolRun *run, GError **error)
+{
+  JsonArray *range = prism_tool_get_array (run, "readRange");
+  gint64 first, last;
+
+  if (range == NULL)
+    return TRUE;
+  first = json_array_get_int_element (range, 0);
+  last = json_array_get_int_element (range, 1);
+  if (json_object_has_member (run->arguments, "offset") || json_object_has_member (run->arguments, "limit"))
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID,
+                            "readRange: send either it or offset and limit, which say the same");
+  if (last < first)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID,
+                            "readRange: the last line is before the first; send [first, last], as [1, 50]");
+  json_object_set_int_member (run->arguments, "offset", first);
+  json_object_set_int_member (run->arguments, "limit", last - first + 1);
+  return TRUE;
+}
+
 gboolean
 prism_tool_run_read (PrismToolRun *run, GError **error)
 {
-  char *paths[2] = { prism_tool_dup_path (run, "path", error), NULL };
+  char *paths[2] = { take_range (run, error) ? prism_tool_dup_path (run, "path", error) : NULL, NULL };
   const PrismToolAsk ask = {
     .kind = "read", .operation = "read", .risk = PRISM_RISK_LOW, .effect = PRISM_EFFECT_NONE, .paths = paths
   };

@@ -13,6 +13,9 @@
 #define NUMBER(name, least, most, text)                                                                                \
   "\"" name "\":{\"type\":\"integer\",\"minimum\":" #least ",\"maximum\":" #most ",\"description\":\"" text "\"}"
 #define FLAG(name, text) "\"" name "\":{\"type\":\"boolean\",\"description\":\"" text "\"}"
+#define RANGE                                                                                                          \
+  "\"readRange\":{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"integer\",\"minimum\":1,"     \
+  "\"maximum\":1000000000},\"description\":\"[first, last] line, in place of offset and limit\"}"
 #define WALK                                                                                                           \
   FLAG ("includeHidden", "Names with a leading dot too")                                                               \
   "," NUMBER ("maxDepth", 1, 128, "How many folders deep (default 32)") "," NUMBER (                                   \
@@ -34,12 +37,15 @@ const PrismToolKind prism_tool_kinds[] = {
   { "read", "Read a file",
     "Reads a text file page by page, or an image (PNG, JPEG, GIF, WebP, BMP). A path's \\xHH is the byte HH.",
     OBJECT (TEXT ("path", PATH_TEXT) "," NUMBER ("offset", 1, 1000000000, "The first line, from 1") "," NUMBER (
-                "limit", 1, 100000, "Most lines") "," STRING ("findText",
-                                                              "Begin at the first line from offset on that has "
-                                                              "this text") "," CHOICE ("findMode",
-                                                                                       "\"exact\",\"case-"
-                                                                                       "insensitive\"",
-                                                                                       "How findText is compared"),
+                "limit",
+                1,
+                100000,
+                "Most lines") "," STRING ("findText",
+                                          "Begin at the first line from offset on that has "
+                                          "this text") "," CHOICE ("findMode",
+                                                                   "\"exact\",\"case-"
+                                                                   "insensitive\"",
+                                                                   "How findText is compared") "," RANGE,
             "\"path\""),
     PRISM_EFFECT_NONE, FALSE, prism_tool_run_read, NULL },
   { "write", "Write a file",
@@ -198,6 +204,7 @@ const PrismToolKind prism_tool_alias_kinds[] = {
 #define PATHS(text)                                                                                                    \
   "\"paths\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":10000,\"items\":{\"type\":\"string\",\"minLength\":1},"   \
   "\"description\":\"" text "\"}"
+#define KEPT       FLAG ("createCheckpoint", "Keep a copy of what is not committed in the stash first, whose id is told")
 #define CHECKPOINT FLAG ("createCheckpoint", "Put what is not committed into a stash first, whose id is told")
 
 const PrismToolKind prism_tool_git_kinds[] = {
@@ -227,7 +234,7 @@ const PrismToolKind prism_tool_git_kinds[] = {
             "\"action\",\"patch\""),
     PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_apply, NULL },
   { "git_commit", "Git commit", "Commits the named paths, and nothing else. Hooks do not run; nothing is pushed.",
-    OBJECT (PATHS ("What to commit") "," TEXT ("message", "The commit's message"), "\"paths\",\"message\""),
+    OBJECT (PATHS ("What to commit") "," TEXT ("message", "The commit's message") "," KEPT, "\"paths\",\"message\""),
     PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_commit, NULL },
   { "git_pr_handoff", "Hand over a change",
     "What a reviewer needs of the commits between base and head: their list, the changed paths, a statistic and the "

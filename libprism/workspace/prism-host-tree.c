@@ -515,6 +515,7 @@ host_tree_remove (PrismTree *tree,
                   const char *path,
                   gboolean recursive,
                   gint64 max_entries,
+                  gint64 *removed,
                   GCancellable *cancellable,
                   GError **error)
 {
@@ -530,7 +531,10 @@ host_tree_remove (PrismTree *tree,
   if (recursive ? remove_name (&removal, folder, leaf, 0)
                 : unlinkat (folder, leaf, 0) == 0
                       || ((errno == EISDIR || errno == EPERM) && unlinkat (folder, leaf, AT_REMOVEDIR) == 0))
-    return TRUE;
+    {
+      *removed = recursive ? removal.done : 1;
+      return TRUE;
+    }
   if (errno == E2BIG)
     g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_LIMIT,
                  "%s: more than the most entries (%" G_GINT64_FORMAT " entries were removed before)", path,

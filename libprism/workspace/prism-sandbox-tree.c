@@ -121,14 +121,18 @@ sandbox_tree_remove (PrismTree *tree,
                      const char *path,
                      gboolean recursive,
                      gint64 max_entries,
+                     gint64 *removed,
                      GCancellable *cancellable,
                      GError **error)
 {
-  return ask (tree, PRISM_FILE_METHOD_REMOVE,
-              &(PrismFileRequest){
-                  .path = path, .length = max_entries, .flags = recursive ? PRISM_FILE_FLAGS_RECURSIVE : 0 },
-              DEADLINE_MS, cancellable, error)
-         != NULL;
+  gsize counted = GPOINTER_TO_SIZE (ask (
+      tree, PRISM_FILE_METHOD_REMOVE,
+      &(PrismFileRequest){ .path = path, .length = max_entries, .flags = recursive ? PRISM_FILE_FLAGS_RECURSIVE : 0 },
+      DEADLINE_MS, cancellable, error));
+
+  /* From inside: never more than were to be removed. */
+  *removed = (gint64)(max_entries > 0 ? MIN (counted, (gsize)max_entries) : counted);
+  return counted > 0;
 }
 
 static gboolean

@@ -65,6 +65,7 @@ struct _PrismTreeClass
                       const char *path,
                       gboolean recursive,
                       gint64 max_entries,
+                      gint64 *removed,
                       GCancellable *cancellable,
                       GError **error);
   gboolean (*rename) (
@@ -94,11 +95,12 @@ gboolean prism_tree_write (
 /* PrismFileEntry, sorted by byte value of their names. Of a folder that @path leads to. */
 GPtrArray *
 prism_tree_list (PrismTree *self, const char *path, gboolean hidden, GCancellable *cancellable, GError **error);
-/* A link itself. */
+/* A link itself. *@removed: how many entries, it included; said where it is gone. */
 gboolean prism_tree_remove (PrismTree *self,
                             const char *path,
                             gboolean recursive,
                             gint64 max_entries,
+                            gint64 *removed,
                             GCancellable *cancellable,
                             GError **error);
 gboolean prism_tree_rename (

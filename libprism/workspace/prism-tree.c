@@ -82,10 +82,11 @@ prism_tree_remove (PrismTree *self,
                    const char *path,
                    gboolean recursive,
                    gint64 max_entries,
+                   gint64 *removed,
                    GCancellable *cancellable,
                    GError **error)
 {
-  return PRISM_TREE_GET_CLASS (self)->remove (self, path, recursive, max_entries, cancellable, error);
+  return PRISM_TREE_GET_CLASS (self)->remove (self, path, recursive, max_entries, removed, cancellable, error);
 }
 
 gboolean

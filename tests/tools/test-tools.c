@@ -73,6 +73,12 @@ test_read (ToolsFixture *f, gconstpointer data)
     { "read", "{\"path\":\"a.txt\",\"findText\":\"NEEDLE\",\"findMode\":\"case-insensitive\"}", "three needle\n" },
     { "read", "{\"path\":\"a.txt\",\"findText\":\"NEEDLE\"}", "NOT_FOUND: a.txt: findText is not there" },
     { "read", "{\"path\":\"a.txt\",\"offset\":9}", "NOT_FOUND: a.txt: offset 9 is after its end; it has 3 lines" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[2,3]}", "two\nthree needle\n" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[2,2]}", "two\n[lines 2 to 2; go on with \"offset\": 3]" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[3,2]}", "INVALID: readRange: the last line is before the first" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[0,2]}", "INVALID: readRange[0]: 0 is out of range" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[1]}", "INVALID: readRange: send at least 2 items" },
+    { "read", "{\"path\":\"a.txt\",\"readRange\":[1,2],\"limit\":1}", "INVALID: readRange: send either it or offset" },
     { "read", "{\"path\":\"empty\"}", "" },
     { "read", "{\"path\":\"nofinal.txt\"}", "end" },
     { "read", "{\"path\":\"inside\"}", "one\n" },
@@ -312,11 +318,36 @@ test_delete_and_move (ToolsFixture *f, gconstpointer data)
     { "move", "{\"from\":\"inside\",\"to\":\"still-a-link\"}", "moved inside" },
     { "move", "{\"from\":\"bom.txt\",\"to\":\"bom.txt\"}", "INVALID: from and to are the same" },
   };
+  static const struct
+  {
+    const char *arguments, *has;
+  } counts[] = {
+    { "{\"path\":\"many\",\"recursive\":true}", "\"entriesDeleted\":5" },
+    { "{\"path\":\"-rf\"}", "\"entriesDeleted\":1" },
+    { "{\"path\":\"hollow\"}", "\"entriesDeleted\":1" },
+    { "{\"path\":\"hollow-too\",\"recursive\":true}", "\"entriesDeleted\":1" },
+  };
   g_autofree char *secret = g_build_filename (f->outside, "secret", NULL);
 
   fill (f);
+  tools_put (f, "many/a", "a", -1);
+  tools_put (f, "many/b/c", "c", -1);
+  tools_put (f, "hollow/x", "x", -1);
+  tools_put (f, "hollow-too/x", "x", -1);
+  tools_link (f, "many/b/out", "../../../work-evil");
   tools_bind (f);
   check_rows (f, rows, G_N_ELEMENTS (rows));
+  {
+    g_autofree char *text = tools_text (f, "shell", "{\"command\":\"rm hollow/x hollow-too/x\"}");
+    g_assert_cmpstr (text, ==, "");
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    {
+      g_autoptr (PrismToolResult) result = tools_call (f, "delete", counts[i].arguments);
+      g_assert_false (prism_tool_result_get_failed (result));
+      if (strstr (prism_tool_result_get_metadata (result), counts[i].has) == NULL)
+        g_error ("%s: %s", counts[i].arguments, prism_tool_result_get_metadata (result));
+    }
   g_assert_true (g_file_test (secret, G_FILE_TEST_EXISTS));
 }
 

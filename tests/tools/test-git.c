@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The git tools on a repository of their own, on the host and in a sandbox. */
+#include "tools-fixture.h"
+
+#include <string.h>
+
+static void
+git (ToolsFixture *f, const char *line)
+{
+  g_autofree char *whole = g_strdup_printf (
+      "cd '%s' && export HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null && %s", f->folder, line);
+  const char *const argv[] = { "sh", "-c", whole, NULL };
+  int status = -1;
+
+  g_assert_true (g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, &status, NULL));
+  if (status != 0)
+    g_error ("%s: %d", line, status);
+}
+
+static void
+begin (ToolsFixture *f)
+{
+  tools_put (f, "a.txt", "one\ntwo\n", -1);
+  tools_put (f, "b.txt", "b\n", -1);
+  git (f, "git init -q -b main . && git config user.name T && git config user.email t@example.org"
+          " && git add . && git commit -q -m begin");
+  g_object_set (f->composition, "git", TRUE, NULL);
+}
+
+/* Calls, expects success, and that the metadata has @has. */
+static PrismToolResult *
+good (ToolsFixture *f, const char *tool, const char *arguments, const char *has)
+{
+  PrismToolResult *result = tools_call (f, tool, arguments);
+
+  if (prism_tool_result_get_failed (result))
+    g_error ("%s %s: %s", tool, arguments, prism_tool_result_get_message (result));
+  if (has != NULL && strstr (prism_tool_result_get_metadata (result), has) == NULL)
+    g_error ("%s %s: no %s in %s", tool, arguments, has, prism_tool_result_get_metadata (result));
+  return result;
+}
+
+static void
+bad (ToolsFixture *f, const char *tool, const char *arguments, const char *says)
+{
+  g_autofree char *text = tools_text (f, tool, arguments);
+
+  if (strstr (text, says) == NULL)
+    g_error ("%s %s: “%s”, and not “%s”", tool, arguments, text, says);
+}
+
+static void
+check_shell (ToolsFixture *f, const char *command, const char *says)
+{
+  g_autofree char *arguments = g_strdup_printf ("{\"command\":\"%s\"}", command);
+  g_autofree char *text = tools_text (f, "shell", arguments);
+
+  g_assert_cmpstr (text, ==, says);
+}
+
+#define GIT "git -c safe.directory=* "
+
+/* A checkpoint keeps what was there, and leaves it where it is. */
+static void
+test_checkpoint (ToolsFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismToolResult) result = NULL;
+
+  begin (f);
+  tools_put (f, "a.txt", "one\nchanged\n", -1);
+  tools_put (f, "b.txt", "other\n", -1);
+  tools_put (f, "new.txt", "new\n", -1);
+  tools_bind (f);
+  result =
+      good (f, "git_commit", "{\"paths\":[\"a.txt\",\"new.txt\"],\"message\":\"second\",\"createCheckpoint\":true}",
+            "\"checkpoint\":\"");
+  check_shell (f, GIT "show --format= --name-only HEAD", "a.txt\nnew.txt\n");
+  check_shell (f, GIT "status --porcelain", " M b.txt\n");
+  check_shell (f, GIT "stash list --format=%gs", "prism checkpoint\n");
+  check_shell (f, GIT "show stash@{0}:a.txt stash@{0}:b.txt stash@{0}:new.txt", "one\nchanged\nother\nnew\n");
+  g_clear_object (&result);
+  result = good (f, "git_commit", "{\"paths\":[\"b.txt\"],\"message\":\"third\"}", "\"sha\":\"");
+  g_assert_null (strstr (prism_tool_result_get_metadata (result), "checkpoint"));
+  bad (f, "git_commit", "{\"paths\":[\"b.txt\"],\"message\":\"none\",\"createCheckpoint\":true}", "FAILED: git commit");
+  check_shell (f, GIT "stash list --format=%gs", "prism checkpoint\n");
+}
+
+/* No commit to make a checkpoint on: nothing is staged either. */
+static void
+test_no_checkpoint (ToolsFixture *f, gconstpointer data)
+{
+  tools_put (f, "a.txt", "one\n", -1);
+  git (f, "git init -q -b main . && git config user.name T && git config user.email t@example.org");
+  g_object_set (f->composition, "git", TRUE, NULL);
+  tools_bind (f);
+  bad (f, "git_commit", "{\"paths\":[\"a.txt\"],\"message\":\"m\",\"createCheckpoint\":true}",
+       "FAILED: no checkpoint, and nothing was committed: ");
+  check_shell (f, GIT "status --porcelain", "?? a.txt\n");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  tools_add_test ("/tools/git/checkpoint", test_checkpoint);
+  tools_add_test ("/tools/git/no-checkpoint", test_no_checkpoint);
+  return g_test_run ();
+}
