@@ -245,13 +245,26 @@ say_limits (Judge *judge)
                              : "for a disposable workspace; this one is the host's folder");
 }
 
+/* Of a custom network only the attestation tells what its proxy lets through. */
 static PrismDockerEgress
-choose_egress (PrismSandboxSpec *spec)
+choose_attested (PrismAttestation *attestation)
 {
-  PrismEgressPolicy *policy = prism_sandbox_spec_get_egress_policy (spec);
+  g_autoptr (PrismEgressPolicy) everything = prism_egress_policy_new_allow_all ();
+  const char *fingerprint = prism_egress_policy_get_fingerprint (everything);
 
-  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
-    return PRISM_DOCKER_EGRESS_NONE;
+  return attestation != NULL && g_strcmp0 (prism_attestation_get_policy_fingerprint (attestation), fingerprint) == 0
+             ? PRISM_DOCKER_EGRESS_OPEN
+             : PRISM_DOCKER_EGRESS_NONE;
+}
+
+PrismDockerEgress
+prism_docker_choose_egress (const PrismDockerAsked *asked)
+{
+  PrismEgressPolicy *policy = prism_sandbox_spec_get_egress_policy (asked->spec);
+  PrismNetworkMode network = prism_sandbox_spec_get_network (asked->spec);
+
+  if (network != PRISM_NETWORK_MODE_EGRESS)
+    return network == PRISM_NETWORK_MODE_CUSTOM ? choose_attested (asked->attestation) : PRISM_DOCKER_EGRESS_NONE;
   return policy != NULL && prism_egress_policy_get_kind (policy) == PRISM_EGRESS_POLICY_KIND_ALLOW_ALL
              ? PRISM_DOCKER_EGRESS_OPEN
              : PRISM_DOCKER_EGRESS_RESTRICTED;
@@ -276,7 +289,7 @@ prism_docker_capabilities_new (const PrismDockerAsked *asked,
     .remapped = remapped,
     .own_kernel = own_kernel,
   };
-  PrismDockerEgress egress = choose_egress (asked->spec);
+  PrismDockerEgress egress = prism_docker_choose_egress (asked);
   const char *image = prism_http_json_text (prism_http_json_get (container, "Image", NULL));
   g_autofree char *digest = prism_docker_plan_dup_digest (plan);
 

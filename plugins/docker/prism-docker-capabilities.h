@@ -19,4 +19,7 @@ PrismCapabilities *prism_docker_capabilities_new (const PrismDockerAsked *asked,
                                                   const char *remapped,
                                                   gboolean own_kernel);
 
+/* What is let through, before anything is made. */
+PrismDockerEgress prism_docker_choose_egress (const PrismDockerAsked *asked);
+
 G_END_DECLS

@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prism-docker-capabilities.h"
 #include "prism-docker-names.h"
 #include "prism-docker-plan.h"
 
 #define MOST_SOCKET 107 /* a unix address's */
+#define MOST_SKEW   (5 * G_TIME_SPAN_MINUTE)
 
 static void
 path_free (gpointer data)
@@ -248,6 +250,16 @@ take_paths (const char *const *paths, const char *what, gboolean must_be_there, 
     }
 }
 
+/* The proxy's clock may be another machine's. */
+static gboolean
+is_of_the_future (PrismAttestation *attestation)
+{
+  g_autoptr (GDateTime) started = prism_attestation_get_started_at (attestation);
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
+
+  return g_date_time_difference (started, now) > MOST_SKEW;
+}
+
 static void
 take_attestation (PrismDockerAsked *asked, GString *offenders)
 {
@@ -255,12 +267,24 @@ take_attestation (PrismDockerAsked *asked, GString *offenders)
   g_autoptr (GError) error = NULL;
 
   if (options->attestation == NULL)
-    return;
+    {
+      if (prism_sandbox_spec_get_network (asked->spec) == PRISM_NETWORK_MODE_CUSTOM
+          && (prism_sandbox_spec_get_require (asked->spec) & PRISM_CONTROLS_EGRESS) != 0)
+        prism_docker_offend (offenders,
+                             "attestation: none was given, and egress is required; of a custom network only its "
+                             "maker's attestation can say that it leads to a proxy and nowhere else");
+      return;
+    }
   asked->attestation = prism_attestation_new_from_json (options->attestation, -1, &error);
   if (asked->attestation == NULL)
     prism_docker_offend (offenders, "attestation: %s", error->message);
   else if (!prism_attestation_get_deny_direct_egress (asked->attestation))
     prism_docker_offend (offenders, "attestation: it does not say that direct egress is denied");
+  else if (is_of_the_future (asked->attestation))
+    prism_docker_offend (offenders, "attestation: it is of a proxy that has not been started yet");
+  else if ((prism_sandbox_spec_get_require (asked->spec) & PRISM_CONTROLS_EGRESS) != 0
+           && prism_docker_choose_egress (asked) == PRISM_DOCKER_EGRESS_OPEN)
+    prism_docker_offend (offenders, "attestation: its policy lets everything be reached, and egress is required");
   else if (options->attestation_key != NULL
            && !prism_attestation_verify (asked->attestation, options->attestation_key, &error))
     prism_docker_offend (offenders, "attestation: %s", error->message);
