@@ -28,6 +28,7 @@ struct _PrismDockerEngine
   GCancellable *cancellable;
   gint64 deadline;
   guint minor;
+  guint offered; /* what it said that it speaks, be it too old */
   gboolean podman;
 };
 
@@ -96,6 +97,12 @@ guint
 prism_docker_engine_get_minor (PrismDockerEngine *self)
 {
   return self->minor;
+}
+
+guint
+prism_docker_engine_get_offered (PrismDockerEngine *self)
+{
+  return self->offered;
 }
 
 /* --- one request ------------------------------------------------------------------- */
@@ -230,6 +237,7 @@ open_socket (PrismDockerEngine *self, GError **error)
       return FALSE;
     }
   minor = parse_minor (prism_http_client_get_header (self->client, "Api-Version"));
+  self->offered = minor;
   self->podman = prism_http_client_get_header (self->client, "Libpod-Api-Version") != NULL;
   if (minor < LEAST_MINOR)
     {
@@ -265,6 +273,7 @@ open_program (PrismDockerEngine *self, GError **error)
       minor = LEAST_MINOR;
       self->podman = TRUE;
     }
+  self->offered = minor;
   if (minor < LEAST_MINOR)
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CLI,

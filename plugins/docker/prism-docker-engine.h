@@ -29,6 +29,8 @@ gboolean prism_docker_engine_open (PrismDockerEngine *self, GError **error);
 /* By the program: nothing is known of what is under way. */
 gboolean prism_docker_engine_is_by_program (PrismDockerEngine *self);
 guint prism_docker_engine_get_minor (PrismDockerEngine *self);
+/* What it said when it was opened, even where that failed for being too old; 0 = nothing. */
+guint prism_docker_engine_get_offered (PrismDockerEngine *self);
 
 JsonNode *prism_docker_engine_inspect_image (PrismDockerEngine *self, const char *image, GError **error);
 JsonNode *prism_docker_engine_inspect_network (PrismDockerEngine *self, const char *name, GError **error);

@@ -12,6 +12,7 @@
 #include "prism-docker-deposit.h"
 #include "prism-docker-engine.h"
 #include "prism-docker-image.h"
+#include "prism-docker-info.h"
 #include "prism-docker-look.h"
 #include "prism-docker-owner.h"
 #include "prism-docker-sandbox-private.h"
@@ -123,48 +124,17 @@ report (const GString *offenders, GError **error)
   return FALSE;
 }
 
-/* "name=userns", "name=rootless" among the engine's security options. */
-static char *
-dup_remapped (JsonNode *info)
-{
-  JsonArray *options = prism_http_json_array (prism_http_json_get (info, "SecurityOptions", NULL));
-
-  for (guint i = 0; options != NULL && i < json_array_get_length (options); i++)
-    {
-      const char *text = prism_http_json_text (json_array_get_element (options, i));
-      if (text != NULL && g_str_has_prefix (text, "name=userns"))
-        return g_strdup ("the engine maps its users to others of the host's (userns-remap)");
-      if (text != NULL && g_str_has_prefix (text, "name=rootless"))
-        return g_strdup ("the engine runs as an ordinary user (rootless)");
-    }
-  return NULL;
-}
-
 static void
 check_runtime (Start *self, JsonNode *info, GString *offenders)
 {
   const char *name = self->plan->runtime;
-  JsonObject *known = prism_http_json_object (prism_http_json_get (info, "Runtimes", NULL));
-  g_autoptr (GList) names = known != NULL ? json_object_get_members (known) : NULL;
-  g_autoptr (GString) list = g_string_new (NULL);
+  g_autofree char *list = NULL;
 
-  if (name == NULL || (known != NULL && json_object_has_member (known, name)))
+  if (name == NULL || prism_docker_info_has_runtime (info, name))
     return;
-  for (GList *at = names; at != NULL; at = at->next)
-    g_string_append_printf (list, "%s%s", list->len > 0 ? ", " : "", (const char *)at->data);
+  list = prism_docker_info_dup_runtimes (info);
   prism_docker_offend (offenders, "runtime = “%s”: the engine knows none of that name (it has: %s)", name,
-                       list->len > 0 ? list->str : "none that it tells of");
-}
-
-/* By its program, not by the name that somebody registered it under. */
-static gboolean
-is_own_kernel (JsonNode *info, const char *runtime)
-{
-  const char *path = prism_http_json_text (prism_http_json_get (info, "Runtimes", runtime, "path", NULL));
-  const char *type = prism_http_json_text (prism_http_json_get (info, "Runtimes", runtime, "runtimeType", NULL));
-  g_autofree char *program = path != NULL ? g_path_get_basename (path) : NULL;
-
-  return g_strcmp0 (program, "runsc") == 0 || g_strcmp0 (type, "io.containerd.runsc.v1") == 0;
+                       list != NULL ? list : "none that it tells of");
 }
 
 static void
@@ -203,8 +173,8 @@ ask_set_up (Start *self, GString *offenders, GError **error)
   if (info == NULL)
     return FALSE;
   check_runtime (self, info, offenders);
-  self->remapped = dup_remapped (info);
-  self->own_kernel = self->plan->runtime != NULL && is_own_kernel (info, self->plan->runtime);
+  self->remapped = prism_docker_info_dup_remapped (info);
+  self->own_kernel = self->plan->runtime != NULL && prism_docker_info_is_own_kernel (info, self->plan->runtime);
   if (self->remapped != NULL && self->plan->shifts->len > 0)
     prism_docker_offend (offenders,
                          "workspace and mounts: %s, so the host's folders cannot be shown with their owner's rights; "
@@ -496,7 +466,7 @@ judge (Start *self, GError **error)
       g_autoptr (JsonNode) info = prism_docker_engine_info (self->engine, error);
       if (info == NULL)
         return FALSE;
-      self->remapped = dup_remapped (info);
+      self->remapped = prism_docker_info_dup_remapped (info);
     }
   self->capabilities = capabilities = prism_docker_capabilities_new (&self->asked, self->plan, &facts, self->inspected,
                                                                      self->remapped, self->own_kernel);

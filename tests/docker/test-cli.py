@@ -5,12 +5,15 @@ import os
 import pty
 import subprocess
 import tarfile
+import tempfile
 
 from harness import IMAGE, Base, prism, without_progress
 
+import fake_dockerd as fake
 import taptest
 
 DOCKER = ('-b', 'docker')
+CHECKS = tuple('docker.' + name for name in ('engine', 'version', 'cgroups', 'seccomp', 'userns', 'runtimes', 'image'))
 
 
 class Cli(Base):
@@ -92,17 +95,91 @@ class Cli(Base):
         told = json.loads(out)
         self.assertEqual((status, told['status']), (0, 0), out)
         self.assertGreaterEqual(told['removed'], 0)
-        checks = told['backends'][0]['checks']
-        for check in checks:
-            self.assertTrue(check['summary'])
-            if check['status'] != 'pass':
-                self.assertTrue(check['remedy'], check)
+        checks = self.judge_checks(told)
+        self.assertEqual({name: checks[name]['status'] for name in CHECKS},
+                         {**dict.fromkeys(CHECKS, 'pass'), 'docker.userns': 'warn'})
         self.assertEqual(told['backends'][0]['missing'], ['privilege'])
+        for name, word in (('docker.engine', self.daemon().socket), ('docker.version', 'API 1.'), ('docker.runtimes', 'runc'), ('docker.image', IMAGE)):
+            self.assertIn(word, checks[name]['summary'])
         status, out, _ = prism('doctor', '--set', 'socket=/no/such/docker.sock', 'docker')
+        self.assertEqual(status, 1)
         self.assertIn('/no/such/docker.sock', out)
         self.assertIn('to do', out)
         self.assertEqual(prism('doctor', '--reap')[0], 125)
         self.assertEqual(prism('doctor', '--set', 'nonsense=1', 'docker')[0], 78)
+
+    def judge_checks(self, told):
+        """By their ids; each says what it found, and what to do where that is not well."""
+        checks = {check['id']: check for check in told['backends'][0]['checks']}
+        for check in checks.values():
+            self.assertTrue(check['summary'])
+            self.assertNotIn('\n', check['summary'])
+            if check['status'] != 'pass':
+                self.assertTrue(check['remedy'], check)
+        return checks
+
+    def doctor(self, **settings):
+        """(status, its checks)"""
+        status, out, err = prism('doctor', '--json', *self.settings(**settings), 'docker')
+        self.assertIn(status, (0, 1, 69), err)
+        return status, self.judge_checks(json.loads(out))
+
+    def test_doctor_settings(self):
+        """doctor: an image that is not pinned, not there, not named; a runtime that the engine does not know."""
+        missing = IMAGE.rsplit(':', 1)[0] + ':' + '0' * 64
+        for settings, name, words in (({'image': 'debian:stable'}, 'docker.image', ('debian:stable', 'sha256')), ({'image': missing}, 'docker.image', ('docker pull ' + missing,)),
+                                      ({'runtime': 'no-such-runtime'}, 'docker.runtimes', ('no-such-runtime', 'runc', 'daemon.json'))):
+            with self.subTest(settings=settings):
+                status, checks = self.doctor(**settings)
+                self.assertEqual((status, {name for name, check in checks.items() if check['status'] == 'fail'}), (1, {name}))
+                for word in words:
+                    self.assertIn(word, checks[name]['summary'] + checks[name]['remedy'])
+        status, out, _ = prism('doctor', '--json', '--set', f'socket={self.daemon().socket}', 'docker')
+        self.assertEqual((status, self.judge_checks(json.loads(out))['docker.image']['status']), (0, 'skipped'))
+
+    def test_doctor_engines(self):
+        """doctor: engines that are set up otherwise, too old, silent about themselves, or no engines."""
+        beside = tempfile.mkdtemp(prefix='prism-engine-')
+        self.addCleanup(os.rmdir, beside)
+        path = os.path.join(beside, 'engine.sock')
+        info, image = ('GET', '/info'), ('GET', '/images/.+/json')
+        runsc = {'Runtimes': {'runc': {'path': 'runc'}, 'mine': {'path': '/opt/bin/runsc'}}}
+        secured = ['name=seccomp,profile=default']
+        cases = (
+            # what the engine says otherwise; settings; the check, its status and a word of it
+            (info, {'SecurityOptions': [*secured, 'name=userns']}, {}, 'docker.userns', 'pass', 'userns-remap'),
+            (info, {'SecurityOptions': [*secured, 'name=rootless']}, {}, 'docker.userns', 'pass', 'rootless'),
+            (info, runsc, {'runtime': 'mine'}, 'docker.userns', 'pass', 'runsc'),
+            (info, runsc, {}, 'docker.userns', 'warn', 'userns-remap'),
+            (info, {'SecurityOptions': None}, {}, 'docker.seccomp', 'warn', 'filters no'),
+            (info, {'SecurityOptions': ['name=seccomp,profile=unconfined']}, {}, 'docker.seccomp', 'warn', 'daemon.json'),
+            (info, {'SecurityOptions': 'name=seccomp'}, {}, 'docker.seccomp', 'warn', 'filters no'),
+            (info, {'PidsLimit': False, 'MemoryLimit': None}, {}, 'docker.cgroups', 'warn', 'memory, pids'),
+            (info, {'CgroupDriver': 'none'}, {}, 'docker.cgroups', 'warn', 'Delegate'),
+            (info, {'CgroupVersion': '2\n\x1b[31m', 'CgroupDriver': 7}, {}, 'docker.cgroups', 'pass', 'unknown'),
+            (info, {'Runtimes': []}, {'runtime': 'runc'}, 'docker.runtimes', 'fail', 'none that it tells of'),
+            (image, {'Os': 'windows'}, {}, 'docker.image', 'fail', 'linux'),
+            (image, {'Id': 'odd'}, {}, 'docker.image', 'fail', 'no id'),
+        )
+        for request, says, settings, name, status, word in cases:
+            with self.subTest(says=says), fake.FakeDockerd(path, self.daemon().socket) as engine:
+                engine.rule(*request, fake.changed(lambda told, says=says: {**told, **says}))
+                checks = self.doctor(socket=path, **settings)[1]
+                self.assertEqual(checks[name]['status'], status, checks[name])
+                self.assertIn(word, checks[name]['summary'] + (checks[name]['remedy'] or ''))
+        with fake.FakeDockerd(path, self.daemon().socket) as engine:
+            engine.rule(*info, fake.reply(500, {'message': 'out of order'}))
+            engine.rule('GET', '/version', fake.reply(200, b'no json'))
+            status, checks = self.doctor(socket=path)
+            self.assertEqual((status, {name for name in CHECKS if checks[name]['status'] == 'fail'}), (1, set(CHECKS) - {'docker.engine', 'docker.image'}))
+            self.assertIn('out of order', checks['docker.cgroups']['summary'])
+        old = b'HTTP/1.1 200 OK\r\nApi-Version: 1.30\r\nContent-Length: 2\r\n\r\nOK'
+        for answer, ids in ((fake.raw(old), {'docker.version'}), (fake.raw(b'SSH-2.0-x\r\n', True), {'docker.engine'})):
+            with fake.FakeDockerd(path) as engine:
+                engine.rule('GET', '/_ping', answer)
+                status, checks = self.doctor(socket=path)
+                self.assertEqual((status, {name for name, check in checks.items() if check['status'] == 'fail'}), (1, ids), checks)
+                self.assertEqual({checks[name]['status'] for name in CHECKS[2:]}, {'skipped'})
 
     def test_inspect(self):
         """inspect lists the settings."""

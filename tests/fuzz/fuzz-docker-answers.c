@@ -7,6 +7,7 @@
 #include "prism-docker-deposit.h"
 #include "prism-docker-fate.h"
 #include "prism-docker-image.h"
+#include "prism-docker-info.h"
 #include "prism-docker-owner.h"
 #include "prism-docker-tar.h"
 
@@ -28,6 +29,22 @@ try_json (GBytes *bytes)
     g_assert_false (g_str_has_prefix (*entry, "LD_"));
   g_ptr_array_add (events, node);
   fate = prism_docker_fate_describe (events);
+}
+
+static void
+try_info (GBytes *bytes)
+{
+  g_autoptr (JsonNode) node = prism_http_json_parse (bytes, NULL);
+  g_autofree char *remapped = NULL, *runtimes = NULL, *seccomp = NULL, *lacking = NULL;
+
+  if (node == NULL)
+    return;
+  remapped = prism_docker_info_dup_remapped (node);
+  runtimes = prism_docker_info_dup_runtimes (node);
+  seccomp = prism_docker_info_dup_seccomp (node);
+  lacking = prism_docker_info_dup_lacking (node);
+  g_assert_true (runtimes == NULL || strchr (runtimes, '\n') == NULL);
+  g_assert_true (!prism_docker_info_is_own_kernel (node, "r") || prism_docker_info_has_runtime (node, "r"));
 }
 
 static void
@@ -55,6 +72,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     {
     case 'j':
       try_json (bytes);
+      break;
+    case 'i':
+      try_info (bytes);
       break;
     case 't':
       text = (g_free (text), prism_docker_tar_take (bytes));
