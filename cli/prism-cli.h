@@ -7,6 +7,9 @@
 
 G_BEGIN_DECLS
 
+/* What is taken where no backend is named. */
+#define PRISM_CLI_USUAL_BACKEND "native"
+
 /* Exit statuses that are prism's own; see prism(1). */
 enum
 {

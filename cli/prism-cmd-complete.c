@@ -61,7 +61,7 @@ backend_of (char **words)
     else if (g_str_has_prefix (words[i], "--backend="))
       return words[i] + strlen ("--backend=");
 
-  return "native";
+  return PRISM_CLI_USUAL_BACKEND;
 }
 
 static void

@@ -57,7 +57,19 @@ typedef struct
   GListStore *reports; /* of backends */
   GListStore *proxies; /* of egress proxies */
   GStrvBuilder *names; /* backends that can be asked */
+  guint n_broken;      /* reports on backends that could not be asked: they come first */
+  gboolean usual_holds;
 } Doctor;
+
+/* What an engine that is not installed, or a service without a key, says of itself is no
+ * fault of this machine, as long as nobody asked for that one and what “prism run” takes
+ * by itself is there. */
+static gboolean
+is_fault (const Doctor *self, GListModel *reports, guint position)
+{
+  return self->only != NULL || !self->usual_holds || reports != G_LIST_MODEL (self->reports)
+         || position < self->n_broken;
+}
 
 static gboolean
 is_wanted (const Doctor *self, const char *name)
@@ -153,9 +165,9 @@ status_of (const Doctor *self)
         g_autoptr (PrismHealthReport) report = g_list_model_get_item (models[i], j);
         PrismHealthStatus status = prism_health_report_get_status (report);
 
-        if (status == PRISM_HEALTH_STATUS_FAIL)
+        if (status == PRISM_HEALTH_STATUS_FAIL && is_fault (self, models[i], j))
           return DOCTOR_FAILED;
-        unanswered |= status == PRISM_HEALTH_STATUS_INCONCLUSIVE;
+        unanswered |= status == PRISM_HEALTH_STATUS_INCONCLUSIVE && is_fault (self, models[i], j);
       }
 
   return total == 0 ? DOCTOR_NOTHING : unanswered ? DOCTOR_UNANSWERED : DOCTOR_FINE;
@@ -243,10 +255,14 @@ ask_backends (Doctor *self)
       prism_cli_error (error);
       return FALSE;
     }
+  self->n_broken = g_list_model_get_n_items (G_LIST_MODEL (self->reports));
   for (guint i = 0; i < g_list_model_get_n_items (answers); i++)
     {
       g_autoptr (PrismHealthReport) report = g_list_model_get_item (answers, i);
+      PrismHealthStatus status = prism_health_report_get_status (report);
 
+      self->usual_holds |= g_str_equal (names[i], PRISM_CLI_USUAL_BACKEND)
+                           && (status == PRISM_HEALTH_STATUS_PASS || status == PRISM_HEALTH_STATUS_WARN);
       g_list_store_append (self->reports, report);
     }
   return TRUE;
@@ -285,7 +301,7 @@ prism_cmd_doctor (int argc, char **argv)
   g_autoptr (GListStore) proxies = g_list_store_new (PRISM_TYPE_HEALTH_REPORT);
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
   g_autoptr (GError) error = NULL;
-  Doctor self = { prism_registry_get_default (), NULL, reports, proxies, names };
+  Doctor self = { prism_registry_get_default (), NULL, reports, proxies, names, 0, FALSE };
 
   if (!prism_cli_parse (prism_cli_find_command ("doctor"), entries, FALSE, &argc, &argv, &error))
     {
