@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* git_status, git_diff, git_pr_handoff: what changes nothing. */
+/* git_status, git_diff, git_pr_handoff: what changes nothing of the repository. */
 #include "prism-tool-git-private.h"
+#include "prism-tool-table-private.h"
 
 #include <string.h>
 
@@ -171,6 +172,24 @@ prism_tool_run_git_status (PrismToolRun *run, GError **error)
   return TRUE;
 }
 
+/* --- artifacts -------------------------------------------------------------------------------- */
+
+/* @path: where it is kept; NULL: only in the answer. */
+static void
+add_artifact (PrismToolRun *run, const char *kind, const char *path, GBytes *bytes)
+{
+  g_autofree char *uri = path != NULL ? g_filename_to_uri (path, NULL, NULL) : NULL;
+  g_autofree char *sha256 = g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, bytes);
+
+  json_builder_set_member_name (run->metadata, "artifact");
+  json_builder_begin_object (run->metadata);
+  prism_tool_add_string (run, "kind", kind);
+  prism_tool_add_string (run, "uri", uri);
+  prism_tool_add_string (run, "sha256", sha256);
+  prism_tool_add_integer (run, "bytes", (gint64)g_bytes_get_size (bytes));
+  json_builder_end_object (run->metadata);
+}
+
 /* --- diff ----------------------------------------------------------------------------------- */
 
 gboolean
@@ -179,6 +198,8 @@ prism_tool_run_git_diff (PrismToolRun *run, GError **error)
   g_autoptr (GPtrArray) args = g_ptr_array_new_with_free_func (g_free);
   gint64 most = prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_DIFF_LINES), lines = 0;
   g_autofree char *text = NULL;
+  gsize size = 0;
+  g_autoptr (GBytes) whole = NULL;
   char *cut = NULL;
 
   g_ptr_array_add (args, g_strdup ("diff"));
@@ -193,18 +214,26 @@ prism_tool_run_git_diff (PrismToolRun *run, GError **error)
       || !prism_tool_git_authorize (run, "diff", PRISM_RISK_LOW, PRISM_EFFECT_NONE, NULL, error))
     return FALSE;
   g_ptr_array_add (args, NULL);
-  text = prism_tool_git_text (run, (const char *const *)args->pdata, NULL, NULL, error);
+  text = prism_tool_git_text (run, (const char *const *)args->pdata, NULL, &size, error);
   if (text == NULL)
     return FALSE;
   for (char *p = text; *p != '\0'; p++)
     if (*p == '\n' && ++lines == most && p[1] != '\0')
       cut = p + 1;
   if (cut != NULL)
+    whole = g_bytes_new (text, size);
+  if (cut != NULL)
     *cut = '\0';
   prism_tool_result_add_text (run->result, *text != '\0' ? text : "[no difference]");
-  if (cut != NULL)
-    prism_tool_say (run, "[%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " lines; name paths to see the others]", most,
-                    lines);
+  if (whole != NULL)
+    {
+      /* It is there to be helpful: without it the answer still says what is missing. */
+      g_autofree char *path = prism_tree_keep (run->settings->place, ".diff", whole, run->cancellable, NULL);
+      prism_tool_say (run, "[%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " lines; name paths to see the others%s%s]",
+                      most, lines, path != NULL ? "; all of it: " : "", path != NULL ? path : "");
+      if (path != NULL)
+        add_artifact (run, "diff", path, whole);
+    }
   prism_tool_add_boolean (run, "truncated", cut != NULL);
   prism_tool_add_integer (run, "lineCount", lines);
   return TRUE;
@@ -263,8 +292,57 @@ add_lines (PrismToolRun *run, const char *name, const char *text)
   return n;
 }
 
+/* A bundle names a ref: that is what one fetches from it. NULL without @error: none is asked for. */
+static char *
+bundle_ref (PrismToolRun *run, const char *head, GError **error)
+{
+  const char *const args[] = { "rev-parse", "--symbolic-full-name", "--verify", "--end-of-options", head, NULL };
+  g_autofree char *name = NULL;
+
+  if (!prism_tool_get_boolean (run, "includeBundle", FALSE))
+    return NULL;
+  if (g_str_equal (head, "HEAD"))
+    return g_strdup (head);
+  name = prism_tool_git_text (run, args, NULL, NULL, error);
+  if (name != NULL && !g_str_has_prefix (g_strchomp (name), "refs/"))
+    {
+      prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID,
+                       "includeBundle: head has to be a branch, a tag or HEAD, which the bundle then has");
+      return NULL;
+    }
+  return g_steal_pointer (&name);
+}
+
 static gboolean
-hand_off (PrismToolRun *run, const char *base, const char *head, GError **error)
+add_bundle (PrismToolRun *run, const char *base, const char *ref, GError **error)
+{
+  g_autofree char *range = g_strconcat (base, "..", ref, NULL);
+  const char *const args[] = { "bundle", "create", "--quiet", "-", range, NULL };
+  gint64 most = prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_HANDOFF_BYTES);
+  gsize size = 0;
+  g_autofree char *data = prism_tool_git_text (run, args, NULL, &size, error);
+  g_autoptr (GBytes) bytes = data != NULL ? g_bytes_new_take (g_steal_pointer (&data), size) : NULL;
+  g_autofree char *path = NULL;
+  GError *fault = NULL;
+
+  if (bytes == NULL)
+    return FALSE;
+  if ((gint64)size > most)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
+                            "the bundle is larger than %" G_GINT64_FORMAT " bytes (git-handoff-bytes)", most);
+  path = prism_tree_keep (run->settings->place, ".bundle", bytes, run->cancellable, &fault);
+  if (path == NULL)
+    {
+      prism_tool_take_fault (error, fault);
+      return FALSE;
+    }
+  add_artifact (run, "bundle", path, bytes);
+  prism_tool_say (run, "[the bundle: %s]", path);
+  return TRUE;
+}
+
+static gboolean
+hand_off (PrismToolRun *run, const char *base, const char *head, const char *ref, GError **error)
 {
   gint64 most_bytes = prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_HANDOFF_BYTES);
   gint64 most_commits = prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_HANDOFF_COMMITS);
@@ -288,15 +366,18 @@ hand_off (PrismToolRun *run, const char *base, const char *head, GError **error)
   if ((gint64)strlen (patch) > most_bytes)
     return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
                             "the patch is larger than %" G_GINT64_FORMAT " bytes (git-handoff-bytes)", most_bytes);
-  json_builder_set_member_name (run->metadata, "artifact");
-  json_builder_begin_object (run->metadata);
-  prism_tool_add_string (run, "kind", "patch");
-  {
-    g_autofree char *sha256 = g_compute_checksum_for_string (G_CHECKSUM_SHA256, patch, -1);
-    prism_tool_add_string (run, "sha256", sha256);
-  }
-  prism_tool_add_integer (run, "bytes", (gint64)strlen (patch));
-  json_builder_end_object (run->metadata);
+  if (!prism_tool_add_checks (run, prism_tool_get_array (run, "checks"), error))
+    return FALSE;
+  if (ref != NULL)
+    {
+      if (!add_bundle (run, base, ref, error))
+        return FALSE;
+    }
+  else
+    {
+      g_autoptr (GBytes) bytes = g_bytes_new (patch, strlen (patch));
+      add_artifact (run, "patch", NULL, bytes);
+    }
   prism_tool_say (run, "%u commits\n%s\n%s", n, commits, stat);
   prism_tool_result_add_text (run->result, patch);
   return TRUE;
@@ -308,10 +389,23 @@ prism_tool_run_git_pr_handoff (PrismToolRun *run, GError **error)
   const char *head_ref = prism_tool_get_string (run, "head");
   g_autofree char *base = NULL;
   g_autofree char *head = NULL;
+  g_autofree char *ref = NULL;
+  GError *wrong = NULL;
 
-  if (!prism_tool_git_authorize (run, "pr_handoff", PRISM_RISK_MEDIUM, PRISM_EFFECT_EXTERNAL_MUTATION, NULL, error))
+  if (!prism_tool_git_authorize (run, "pr_handoff", PRISM_RISK_MEDIUM, PRISM_EFFECT_EXTERNAL_MUTATION, NULL, error)
+      || !prism_tool_checks_may_run (run, prism_tool_get_array (run, "checks"), error))
     return FALSE;
+  if (head_ref == NULL)
+    head_ref = "HEAD";
   base = commit_of (run, prism_tool_get_string (run, "base"), error);
-  head = base != NULL ? commit_of (run, head_ref != NULL ? head_ref : "HEAD", error) : NULL;
-  return head != NULL && hand_off (run, base, head, error);
+  head = base != NULL ? commit_of (run, head_ref, error) : NULL;
+  if (head == NULL)
+    return FALSE;
+  ref = bundle_ref (run, head_ref, &wrong);
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, wrong);
+      return FALSE;
+    }
+  return hand_off (run, base, head, ref, error);
 }

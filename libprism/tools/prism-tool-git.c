@@ -73,6 +73,14 @@ make_command (PrismToolRun *run, GPtrArray *argv)
   return command;
 }
 
+static void
+refuse_output (PrismToolRun *run, GError **error)
+{
+  prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
+                   "git wrote more than %" G_GINT64_FORMAT " bytes (git-output-bytes); name fewer paths",
+                   prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_OUTPUT_BYTES));
+}
+
 static PrismResult *
 exec (PrismToolRun *run, PrismCommand *command, GError **error)
 {
@@ -95,7 +103,10 @@ exec (PrismToolRun *run, PrismCommand *command, GError **error)
     {
     case PRISM_OUTCOME_EXITED:
     case PRISM_OUTCOME_SIGNALLED:
-      return result;
+      if (!prism_result_get_stdout_truncated (result))
+        return result;
+      refuse_output (run, error);
+      break;
     case PRISM_OUTCOME_TIMED_OUT:
       prism_tool_fail (error, PRISM_TOOL_ERROR_TIMEOUT, "git took more than %" G_GINT64_FORMAT " s (git-timeout-s)",
                        prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_TIMEOUT_S));
@@ -104,9 +115,7 @@ exec (PrismToolRun *run, PrismCommand *command, GError **error)
       prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
       break;
     case PRISM_OUTCOME_OUTPUT_LIMIT:
-      prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
-                       "git wrote more than %" G_GINT64_FORMAT " bytes (git-output-bytes); name fewer paths",
-                       prism_tool_limit (run, PRISM_TOOL_LIMIT_GIT_OUTPUT_BYTES));
+      refuse_output (run, error);
       break;
     default:
       prism_tool_fail (error, PRISM_TOOL_ERROR_FAILED, "how git ended is not known");

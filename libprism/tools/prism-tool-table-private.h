@@ -18,6 +18,10 @@ gboolean prism_tool_run_glob (PrismToolRun *run, GError **error);
 gboolean prism_tool_run_delete (PrismToolRun *run, GError **error);
 gboolean prism_tool_run_move (PrismToolRun *run, GError **error);
 gboolean prism_tool_run_check (PrismToolRun *run, GError **error);
+/* Every one of @names is declared and may run; nothing ran. */
+gboolean prism_tool_checks_may_run (PrismToolRun *run, JsonArray *names, GError **error);
+/* Runs them, and says in the metadata how each ended. */
+gboolean prism_tool_add_checks (PrismToolRun *run, JsonArray *names, GError **error);
 gboolean prism_tool_run_ask (PrismToolRun *run, GError **error);
 
 G_END_DECLS

@@ -204,6 +204,9 @@ const PrismToolKind prism_tool_alias_kinds[] = {
 #define PATHS(text)                                                                                                    \
   "\"paths\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":10000,\"items\":{\"type\":\"string\",\"minLength\":1},"   \
   "\"description\":\"" text "\"}"
+#define CHECKS                                                                                                         \
+  "\"checks\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\",\"minLength\":1},"                    \
+  "\"description\":\"Declared checks to run first, on the workspace as it is\"}"
 #define KEPT       FLAG ("createCheckpoint", "Keep a copy of what is not committed in the stash first, whose id is told")
 #define CHECKPOINT FLAG ("createCheckpoint", "Put what is not committed into a stash first, whose id is told")
 
@@ -238,9 +241,11 @@ const PrismToolKind prism_tool_git_kinds[] = {
     PRISM_EFFECT_LOCAL_MUTATION, TRUE, prism_tool_run_git_commit, NULL },
   { "git_pr_handoff", "Hand over a change",
     "What a reviewer needs of the commits between base and head: their list, the changed paths, a statistic and the "
-    "patch. "
-    "Nothing is pushed.",
-    OBJECT (TEXT ("base", "The branch or commit that it starts from") "," TEXT ("head", "Its last one (default HEAD)"),
+    "patch, and on demand a bundle that git fetches from and how checks end. Nothing is pushed.",
+    OBJECT (TEXT ("base", "The branch or commit that it starts from") "," TEXT (
+                "head", "Its last one (default HEAD)") "," FLAG ("includeBundle",
+                                                                 "A bundle too; head has to be a branch, a tag or "
+                                                                 "HEAD") "," CHECKS,
             "\"base\""),
     PRISM_EFFECT_EXTERNAL_MUTATION, TRUE, prism_tool_run_git_pr_handoff, NULL },
   { NULL },

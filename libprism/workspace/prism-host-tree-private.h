@@ -20,6 +20,10 @@ gboolean prism_host_search (int fd,
                             GCancellable *cancellable,
                             GError **error);
 
+/* @name in @folder, and all below it; at most so many entries: then E2BIG. *@done: how many
+ * went, however it ends. FALSE: errno. */
+gboolean prism_host_remove (int folder, const char *name, gint64 most, gint64 *done);
+
 /* Runs a command on the host, in the folder @cwd_fd, with @environment and no other. */
 PrismResult *prism_host_exec (
     PrismCommand *command, int cwd_fd, const char *const *environment, GCancellable *cancellable, GError **error);

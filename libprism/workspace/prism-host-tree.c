@@ -15,7 +15,6 @@
 #include "prism-fd-private.h"
 #include "prism-path-guard-private.h"
 
-#define MAX_DEPTH 256
 #define NOREPLACE 1u
 
 struct _PrismHostTree
@@ -23,6 +22,8 @@ struct _PrismHostTree
   PrismTree parent_instance;
 
   PrismPathGuard *guard;
+  GMutex lock;
+  char *kept; /* the folder of what prism_tree_keep() wrote; NULL: none yet */
 };
 
 G_DEFINE_FINAL_TYPE (PrismHostTree, prism_host_tree, PRISM_TYPE_TREE)
@@ -360,14 +361,14 @@ open_fresh (Fresh *fresh)
 }
 
 static gboolean
-fill_fresh (Fresh *fresh, GBytes *bytes, guint mode)
+write_all (int fd, GBytes *bytes)
 {
   gsize size;
   const char *data = g_bytes_get_data (bytes, &size);
 
   while (size > 0)
     {
-      ssize_t n = write (fresh->fd, data, size);
+      ssize_t n = write (fd, data, size);
       if (n < 0 && errno == EINTR)
         continue;
       if (n <= 0)
@@ -375,7 +376,13 @@ fill_fresh (Fresh *fresh, GBytes *bytes, guint mode)
       data += n;
       size -= (gsize)n;
     }
-  return fchmod (fresh->fd, mode) == 0 && fsync (fresh->fd) == 0;
+  return TRUE;
+}
+
+static gboolean
+fill_fresh (Fresh *fresh, GBytes *bytes, guint mode)
+{
+  return write_all (fresh->fd, bytes) && fchmod (fresh->fd, mode) == 0 && fsync (fresh->fd) == 0;
 }
 
 /* Gives it @leaf's name, in place of what has it. */
@@ -454,62 +461,6 @@ host_tree_write (
 
 /* --- removing and moving ------------------------------------------------------------------- */
 
-typedef struct
-{
-  gint64 most, done;
-} Removal;
-
-static gboolean remove_content (Removal *removal, int fd, guint depth);
-
-static gboolean
-remove_name (Removal *removal, int folder, const char *name, guint depth)
-{
-  int below;
-
-  if (removal->done >= removal->most)
-    {
-      errno = E2BIG;
-      return FALSE;
-    }
-  if (unlinkat (folder, name, 0) == 0 || unlinkat (folder, name, AT_REMOVEDIR) == 0)
-    {
-      removal->done++;
-      return TRUE;
-    }
-  if (errno == ENOENT)
-    return TRUE;
-  if (errno != ENOTEMPTY && errno != EEXIST)
-    return FALSE;
-  below = depth < MAX_DEPTH ? openat (folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-  if (below < 0 || !remove_content (removal, below, depth + 1))
-    return FALSE;
-  if (unlinkat (folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-    return FALSE;
-  removal->done++;
-  return TRUE;
-}
-
-/* Takes @fd. */
-static gboolean
-remove_content (Removal *removal, int fd, guint depth)
-{
-  DIR *folder = fdopendir (fd);
-  const struct dirent *item;
-  gboolean gone = folder != NULL;
-  int number;
-
-  while (gone && (item = readdir (folder)) != NULL)
-    if (!g_str_equal (item->d_name, ".") && !g_str_equal (item->d_name, ".."))
-      gone = remove_name (removal, fd, item->d_name, depth);
-  number = errno;
-  if (folder != NULL)
-    closedir (folder);
-  else
-    close (fd);
-  errno = number;
-  return gone;
-}
-
 static gboolean
 host_tree_remove (PrismTree *tree,
                   const char *path,
@@ -520,7 +471,7 @@ host_tree_remove (PrismTree *tree,
                   GError **error)
 {
   g_autofree char *leaf = NULL;
-  Removal removal = { max_entries > 0 ? max_entries : G_MAXINT64, 0 };
+  gint64 most = max_entries > 0 ? max_entries : G_MAXINT64, done = 0;
   prism_autofd int folder = -1;
 
   if (is_cancelled (cancellable, error))
@@ -528,20 +479,19 @@ host_tree_remove (PrismTree *tree,
   folder = open_parent (PRISM_HOST_TREE (tree), path, FALSE, &leaf, error);
   if (folder < 0)
     return FALSE;
-  if (recursive ? remove_name (&removal, folder, leaf, 0)
+  if (recursive ? prism_host_remove (folder, leaf, most, &done)
                 : unlinkat (folder, leaf, 0) == 0
                       || ((errno == EISDIR || errno == EPERM) && unlinkat (folder, leaf, AT_REMOVEDIR) == 0))
     {
-      *removed = recursive ? removal.done : 1;
+      *removed = recursive ? done : 1;
       return TRUE;
     }
   if (errno == E2BIG)
     g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_LIMIT,
-                 "%s: more than the most entries (%" G_GINT64_FORMAT " entries were removed before)", path,
-                 removal.done);
-  else if (removal.done > 0)
+                 "%s: more than the most entries (%" G_GINT64_FORMAT " entries were removed before)", path, done);
+  else if (done > 0)
     g_set_error (error, PRISM_TREE_FAULT, (int)fault_of (errno),
-                 "%s: %s (%" G_GINT64_FORMAT " entries were removed before)", path, g_strerror (errno), removal.done);
+                 "%s: %s (%" G_GINT64_FORMAT " entries were removed before)", path, g_strerror (errno), done);
   else
     prism_tree_set_errno (error, errno, path);
   return FALSE;
@@ -621,12 +571,57 @@ host_tree_exec (PrismTree *tree, PrismCommand *command, GCancellable *cancellabl
   return prism_host_exec (command, fd, (const char *const *)environment, cancellable, error);
 }
 
+/* --- what is kept ------------------------------------------------------------------------------ */
+
+static const char *
+kept_folder (PrismHostTree *self, GError **error)
+{
+  const char *folder;
+
+  g_mutex_lock (&self->lock);
+  if (self->kept == NULL)
+    self->kept = g_dir_make_tmp ("prism-XXXXXX", NULL);
+  folder = self->kept;
+  g_mutex_unlock (&self->lock);
+  if (folder == NULL)
+    g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_DENIED, "%s: no folder can be made there", g_get_tmp_dir ());
+  return folder;
+}
+
+static char *
+host_tree_keep (PrismTree *tree, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error)
+{
+  const char *folder = kept_folder (PRISM_HOST_TREE (tree), error);
+  g_autofree char *random = g_uuid_string_random ();
+  g_autofree char *path = folder != NULL ? g_strconcat (folder, "/", random, suffix, NULL) : NULL;
+  prism_autofd int fd = -1;
+  int number;
+
+  if (path == NULL || is_cancelled (cancellable, error))
+    return NULL;
+  fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0 && write_all (fd, bytes))
+    return g_steal_pointer (&path);
+  number = errno;
+  if (fd >= 0)
+    unlink (path);
+  prism_tree_set_errno (error, number, path);
+  return NULL;
+}
+
 /* --- the type ---------------------------------------------------------------------------------- */
 
 static void
 prism_host_tree_finalize (GObject *object)
 {
-  g_clear_object (&PRISM_HOST_TREE (object)->guard);
+  PrismHostTree *self = PRISM_HOST_TREE (object);
+  gint64 removed = 0;
+
+  if (self->kept != NULL)
+    prism_host_remove (AT_FDCWD, self->kept, G_MAXINT64, &removed);
+  g_free (self->kept);
+  g_mutex_clear (&self->lock);
+  g_clear_object (&self->guard);
   G_OBJECT_CLASS (prism_host_tree_parent_class)->finalize (object);
 }
 
@@ -644,11 +639,13 @@ prism_host_tree_class_init (PrismHostTreeClass *klass)
   tree->rename = host_tree_rename;
   tree->search = host_tree_search;
   tree->exec = host_tree_exec;
+  tree->keep = host_tree_keep;
 }
 
 static void
 prism_host_tree_init (PrismHostTree *self)
 {
+  g_mutex_init (&self->lock);
 }
 
 PrismTree *

@@ -218,6 +218,20 @@ sandbox_tree_exec (PrismTree *tree, PrismCommand *command, GCancellable *cancell
   return result;
 }
 
+static char *
+sandbox_tree_keep (PrismTree *tree, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *random = g_uuid_string_random ();
+  g_autofree char *path = g_strconcat ("/tmp/prism-", random, suffix, NULL);
+  GError *wrong = NULL;
+
+  if (prism_sandbox_write_file (PRISM_SANDBOX_TREE (tree)->sandbox, path, bytes, 0600, PRISM_FILE_FLAGS_NONE,
+                                cancellable, &wrong))
+    return g_steal_pointer (&path);
+  take_fault (error, wrong);
+  return NULL;
+}
+
 static void
 prism_sandbox_tree_finalize (GObject *object)
 {
@@ -239,6 +253,7 @@ prism_sandbox_tree_class_init (PrismSandboxTreeClass *klass)
   tree->rename = sandbox_tree_rename;
   tree->search = sandbox_tree_search;
   tree->exec = sandbox_tree_exec;
+  tree->keep = sandbox_tree_keep;
 }
 
 static void

@@ -77,6 +77,7 @@ struct _PrismTreeClass
                       GCancellable *cancellable,
                       GError **error);
   PrismResult *(*exec) (PrismTree *self, PrismCommand *command, GCancellable *cancellable, GError **error);
+  char *(*keep) (PrismTree *self, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error);
 };
 
 /* Where the tree begins, in its own names: no final slash unless it is "/". */
@@ -114,6 +115,9 @@ gboolean prism_tree_search (PrismTree *self,
 void prism_tree_found_clear (PrismTreeFound *found);
 /* In the root, or where the command says. */
 PrismResult *prism_tree_exec (PrismTree *self, PrismCommand *command, GCancellable *cancellable, GError **error);
+/* In a file of its own outside of the tree, where the tree's commands read it: a random name, of
+ * nobody else, gone with the tree or with the sandbox. Answers with its path. */
+char *prism_tree_keep (PrismTree *self, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error);
 
 /* For those who derive. */
 void prism_tree_set_root (PrismTree *self, const char *root, const char *home);

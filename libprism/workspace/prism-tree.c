@@ -119,3 +119,9 @@ prism_tree_exec (PrismTree *self, PrismCommand *command, GCancellable *cancellab
 {
   return PRISM_TREE_GET_CLASS (self)->exec (self, command, cancellable, error);
 }
+
+char *
+prism_tree_keep (PrismTree *self, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error)
+{
+  return PRISM_TREE_GET_CLASS (self)->keep (self, suffix, bytes, cancellable, error);
+}

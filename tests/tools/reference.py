@@ -26,6 +26,14 @@ In sandbox mode every file operation is done inside by the sandbox's agent: tool
 same files, and nothing resolves on the host. In host mode names are looked up beneath a descriptor of
 the folder; commands then run on the host and nothing isolates them.
 
+A file is written anew and takes the old one's place and permission bits (as root, its owner too). What
+hangs on the old file itself is not carried over: extended attributes and access control lists, and its
+other names, which keep the old content.
+
+What a tool cannot show in full, the output of a command or a long difference, is in a file that the
+tree's commands can read, whose path the answer tells: in a sandbox below its `/tmp`, gone with it; on
+the host in a temporary folder that is gone with the composition.
+
 '''
 LIMITS = '''## Limits
 

@@ -98,11 +98,87 @@ test_no_checkpoint (ToolsFixture *f, gconstpointer data)
   check_shell (f, GIT "status --porcelain", "?? a.txt\n");
 }
 
+/* More than is shown is in a file that commands read. */
+static void
+test_long_diff (ToolsFixture *f, gconstpointer data)
+{
+  g_autoptr (GString) lines = g_string_new (NULL);
+  g_autoptr (PrismToolResult) result = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *path = NULL;
+  g_autofree char *command = NULL;
+  const char *at;
+
+  begin (f);
+  for (guint i = 0; i < 400; i++)
+    g_string_append_printf (lines, "%u\n", i);
+  tools_put (f, "a.txt", lines->str, -1);
+  g_assert_true (prism_composition_set_limit (f->composition, "git-diff-lines", 100, NULL));
+  tools_bind (f);
+  result = good (f, "git_diff", "{}", "\"artifact\":{\"kind\":\"diff\",\"uri\":\"file:///");
+  text = prism_tool_result_dup_text (result);
+  at = strstr (text, "[100 of 407 lines; name paths to see the others; all of it: /");
+  g_assert_nonnull (at);
+  at = strstr (at, ": /") + 2;
+  path = g_strndup (at, strcspn (at, "]"));
+  command = g_strdup_printf ("wc -l < %s; stat -c %%a %s; tail -n 1 %s", path, path, path);
+  check_shell (f, command, "407\n600\n+399\n");
+}
+
+/* Part of what git says is no answer. */
+static void
+test_too_long_diff (ToolsFixture *f, gconstpointer data)
+{
+  g_autofree char *text = g_strnfill (10000, 'x');
+
+  begin (f);
+  tools_put (f, "a.txt", text, -1);
+  g_assert_true (prism_composition_set_limit (f->composition, "git-output-bytes", 4096, NULL));
+  tools_bind (f);
+  bad (f, "git_diff", "{}", "LIMIT: git wrote more than 4096 bytes");
+}
+
+static void
+test_hand_off (ToolsFixture *f, gconstpointer data)
+{
+  static const char *const check[] = { "sh", "-c", "echo checked; exit 2", NULL };
+  g_autoptr (PrismToolResult) result = NULL;
+  g_autofree char *text = NULL;
+  g_autofree char *path = NULL;
+  g_autofree char *command = NULL;
+  const char *at;
+
+  begin (f);
+  git (f, "git switch -q -c topic && echo three >> a.txt && git commit -qam third");
+  g_assert_true (prism_composition_add_check (f->composition, "lint", check, 0, NULL));
+  tools_bind (f);
+  result = good (f, "git_pr_handoff", "{\"base\":\"main\"}", "\"checks\":[],\"artifact\":{\"kind\":\"patch\"");
+  g_clear_object (&result);
+  result =
+      good (f, "git_pr_handoff", "{\"base\":\"main\",\"head\":\"topic\",\"includeBundle\":true,\"checks\":[\"lint\"]}",
+            "\"checks\":[{\"name\":\"lint\",\"exitCode\":2,\"timedOut\":false,\"summary\":\"checked\\n\"}],"
+            "\"artifact\":{\"kind\":\"bundle\",\"uri\":\"file:///");
+  text = prism_tool_result_dup_text (result);
+  at = strstr (text, "[the bundle: ");
+  g_assert_nonnull (at);
+  at += strlen ("[the bundle: ");
+  path = g_strndup (at, strcspn (at, "]"));
+  command = g_strdup_printf (GIT "bundle list-heads %s | cut -d ' ' -f 2; stat -c %%a %s", path, path);
+  check_shell (f, command, "refs/heads/topic\n600\n");
+  bad (f, "git_pr_handoff", "{\"base\":\"main\",\"head\":\"topic~0\",\"includeBundle\":true}",
+       "INVALID: includeBundle: head has to be a branch");
+  bad (f, "git_pr_handoff", "{\"base\":\"main\",\"checks\":[\"none\"]}", "INVALID: no check is called");
+  bad (f, "git_pr_handoff", "{\"base\":\"none\"}", "none: no commit");
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   tools_add_test ("/tools/git/checkpoint", test_checkpoint);
   tools_add_test ("/tools/git/no-checkpoint", test_no_checkpoint);
+  tools_add_test ("/tools/git/long-diff", test_long_diff);
+  tools_add_test ("/tools/git/too-long-diff", test_too_long_diff);
+  tools_add_test ("/tools/git/hand-off", test_hand_off);
   return g_test_run ();
 }

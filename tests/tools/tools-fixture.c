@@ -14,7 +14,7 @@ remove_tree (const char *path)
 }
 
 static void
-make_sandbox (ToolsFixture *f)
+make_sandbox (ToolsFixture *f, gint64 max_file_bytes)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismBackend) backend = prism_registry_create_backend (prism_registry_get_default (), "native", &error);
@@ -22,6 +22,8 @@ make_sandbox (ToolsFixture *f)
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
 
   g_assert_no_error (error);
+  if (max_file_bytes > 0)
+    g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (spec), "max-file-bytes", max_file_bytes, &error));
   f->sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
   g_assert_no_error (error);
 }
@@ -44,7 +46,7 @@ tools_set_up (ToolsFixture *f, gconstpointer sandboxed)
   f->composition = prism_composition_new (f->sandboxed ? PRISM_COMPOSITION_MODE_SANDBOX : PRISM_COMPOSITION_MODE_HOST);
   if (f->sandboxed)
     {
-      make_sandbox (f);
+      make_sandbox (f, 0);
       prism_composition_set_sandbox (f->composition, f->sandbox);
       prism_composition_set_workspace (f->composition, f->folder);
     }
@@ -90,6 +92,18 @@ tools_bind (ToolsFixture *f)
 
   prism_composition_bind (f->composition, NULL, &error);
   g_assert_no_error (error);
+}
+
+void
+tools_limit_files (ToolsFixture *f, gint64 max_file_bytes)
+{
+  g_autoptr (GError) error = NULL;
+
+  prism_sandbox_close (f->sandbox, NULL, &error);
+  g_assert_no_error (error);
+  g_clear_object (&f->sandbox);
+  make_sandbox (f, max_file_bytes);
+  prism_composition_set_sandbox (f->composition, f->sandbox);
 }
 
 PrismToolResult *

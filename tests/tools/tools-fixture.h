@@ -24,6 +24,8 @@ void tools_add_test (const char *path, void (*test) (ToolsFixture *f, gconstpoin
 
 /* Binds the composition, which a test may have set up further. */
 void tools_bind (ToolsFixture *f);
+/* In place of the sandbox, one whose file operations carry so much. */
+void tools_limit_files (ToolsFixture *f, gint64 max_file_bytes);
 PrismToolResult *tools_call (ToolsFixture *f, const char *tool, const char *arguments);
 /* What it said, or "CODE: message". */
 char *tools_text (ToolsFixture *f, const char *tool, const char *arguments);
