@@ -173,7 +173,8 @@ prism_cli_options_parse (PrismCliOptions *self, const PrismCliCommand *command, 
 PrismBackend *
 prism_cli_options_backend (const PrismCliOptions *self, GError **error)
 {
-  return prism_cli_make_backend (prism_registry_get_default (), self->backend != NULL ? self->backend : PRISM_CLI_USUAL_BACKEND,
+  return prism_cli_make_backend (prism_registry_get_default (),
+                                 self->backend != NULL ? self->backend : PRISM_CLI_USUAL_BACKEND,
                                  (const char *const *)self->settings, error);
 }
 
