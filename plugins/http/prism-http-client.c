@@ -229,8 +229,10 @@ prism_http_call_abandon (PrismHttpCall *self)
 
 typedef struct
 {
-  gboolean woken; /* the descriptor, the deadline or the cancellable */
+  GMainContext *context;
+  gboolean woken; /* the descriptor or the deadline */
   gboolean late;
+  gint cancelled; /* atomic */
 } Waiting;
 
 static gboolean
@@ -249,12 +251,15 @@ became_readable (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-static gboolean
+/* In the thread that cancels. No source of the cancellable's: before GLib 2.80 one that ends
+ * while it is told uses its context when that may be gone; what is disconnected is told no
+ * more. */
+static void
 became_cancelled (GCancellable *cancellable, gpointer data)
 {
   Waiting *waiting = data;
-  waiting->woken = TRUE;
-  return G_SOURCE_REMOVE;
+  g_atomic_int_set (&waiting->cancelled, TRUE);
+  g_main_context_wakeup (waiting->context);
 }
 
 static GSource *
@@ -277,8 +282,9 @@ static gboolean
 iterate (
     PrismHttpClient *self, const gboolean *over, int fd, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  Waiting waiting = { FALSE, FALSE };
-  GSource *timer = NULL, *watch = NULL, *cancel = NULL;
+  Waiting waiting = { self->context, FALSE, FALSE, FALSE };
+  GSource *timer = NULL, *watch = NULL;
+  gulong handler = 0;
   gint64 left = deadline - g_get_monotonic_time ();
   guint n_over = self->n_over;
 
@@ -291,13 +297,12 @@ iterate (
   if (fd >= 0)
     watch = attach (self->context, g_unix_fd_source_new (fd, G_IO_IN), G_SOURCE_FUNC (became_readable), &waiting);
   if (cancellable != NULL)
-    cancel = attach (self->context, g_cancellable_source_new (cancellable), G_SOURCE_FUNC (became_cancelled), &waiting);
-  do
+    handler = g_cancellable_connect (cancellable, G_CALLBACK (became_cancelled), &waiting, NULL);
+  while (!waiting.woken && !g_atomic_int_get (&waiting.cancelled) && (over != NULL ? !*over : self->n_over == n_over))
     g_main_context_iteration (self->context, TRUE);
-  while (!waiting.woken && (over != NULL ? !*over : self->n_over == n_over));
+  g_cancellable_disconnect (cancellable, handler);
   g_clear_pointer (&timer, detach);
   g_clear_pointer (&watch, detach);
-  g_clear_pointer (&cancel, detach);
   g_main_context_pop_thread_default (self->context);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
