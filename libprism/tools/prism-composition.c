@@ -22,6 +22,8 @@ struct _PrismComposition
   gboolean allow_mixed_wiring, bound, coherent;
   PrismToolSettings *settings;
   GListStore *tools;
+  GHashTable
+      *named;     /* the same by name, as they were when it was bound: a list store is of one thread, finding is not */
   GPtrArray *own; /* PrismTool, until it is bound */
   GPtrArray *warnings;
   PrismTreeIdentity *identity;
@@ -146,6 +148,7 @@ prism_composition_finalize (GObject *object)
 
   g_clear_object (&self->folder);
   g_clear_object (&self->sandbox);
+  g_hash_table_unref (self->named);
   g_object_unref (self->tools);
   g_ptr_array_unref (self->own);
   g_ptr_array_unref (self->warnings);
@@ -282,6 +285,7 @@ prism_composition_init (PrismComposition *self)
 {
   self->settings = prism_tool_settings_new ();
   self->tools = g_list_store_new (PRISM_TYPE_TOOL);
+  self->named = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
   self->own = g_ptr_array_new_with_free_func (g_object_unref);
   self->warnings = g_ptr_array_new_with_free_func (g_free);
 }
@@ -545,14 +549,19 @@ prism_composition_get_limit (PrismComposition *self, const char *name)
 static PrismTool *
 find_listed (PrismComposition *self, const char *name)
 {
-  for (guint i = 0; i < g_list_model_get_n_items (G_LIST_MODEL (self->tools)); i++)
-    {
-      g_autoptr (PrismTool) tool = g_list_model_get_item (G_LIST_MODEL (self->tools), i);
-      g_autofree char *its = prism_tool_dup_name (tool);
-      if (g_strcmp0 (its, name) == 0)
-        return g_steal_pointer (&tool);
-    }
-  return NULL;
+  PrismTool *tool = g_hash_table_lookup (self->named, name);
+
+  return tool != NULL ? g_object_ref (tool) : NULL;
+}
+
+static void
+list_tool (PrismComposition *self, PrismTool *tool)
+{
+  char *name = prism_tool_dup_name (tool);
+
+  g_list_store_append (self->tools, tool);
+  if (name != NULL) /* a script's may have changed its mind */
+    g_hash_table_insert (self->named, name, g_object_ref (tool));
 }
 
 static const PrismToolKind *
@@ -611,7 +620,7 @@ add_kinds (PrismComposition *self, const PrismToolKind *kinds)
     if (kinds->effect == PRISM_EFFECT_NONE || !self->settings->read_only)
       {
         g_autoptr (PrismTool) tool = prism_coding_tool_new (kinds, self->settings);
-        g_list_store_append (self->tools, tool);
+        list_tool (self, tool);
       }
 }
 
@@ -625,10 +634,10 @@ add_tools (PrismComposition *self)
     if (!g_str_equal (kind->name, "coding_check") || (self->settings->checks->len > 0 && !self->settings->read_only))
       {
         g_autoptr (PrismTool) tool = prism_coding_tool_new (kind, self->settings);
-        g_list_store_append (self->tools, tool);
+        list_tool (self, tool);
       }
   for (guint i = 0; i < self->own->len; i++)
-    g_list_store_append (self->tools, self->own->pdata[i]);
+    list_tool (self, self->own->pdata[i]);
 }
 
 /* --- wiring -------------------------------------------------------------------------------- */
@@ -745,7 +754,7 @@ prism_composition_get_tools (PrismComposition *self)
  * @self: a composition
  * @name: a tool's name, or one of the other names that models know tools by: bash, ls
  *
- * Finds a tool.
+ * Finds a tool; from any thread, once the composition is bound.
  *
  * Returns: (transfer full) (nullable): a tool
  *
