@@ -189,3 +189,19 @@ prism_cli_egress_apply (const PrismCliOptions *self, PrismSandboxSpec *spec, GEr
     }
   return add_credentials (self, spec, error) && add_audit (self, spec, error) && add_proxy (self, spec, error);
 }
+
+void
+prism_cli_egress_json_rules (PrismJson *json, const char *key, PrismEgressPolicy *policy)
+{
+  GPtrArray *rules = prism_egress_policy_get_rules (policy);
+
+  prism_json_begin_array (json, key);
+  for (guint i = 0; i < rules->len; i++)
+    {
+      prism_json_begin_object (json, NULL);
+      prism_json_string (json, "rule", prism_egress_rule_get_line (rules->pdata[i]));
+      prism_json_string (json, "origin", prism_egress_rule_get_origin (rules->pdata[i]));
+      prism_json_end_object (json);
+    }
+  prism_json_end_array (json);
+}

@@ -2,7 +2,7 @@
 /* prism policy fingerprint FILE: the SHA-256 of what it lets be reached, and with
  * --verbose or --json every rule of it, with who asked for it. prism policy check: what it
  * decides about a command or a path. */
-#include "prism-cli-json.h"
+#include "prism-cli-egress.h"
 #include "prism-cli-policy-check.h"
 #include "prism-cli.h"
 
@@ -37,22 +37,13 @@ static int
 print_json (PrismEgressPolicy *policy)
 {
   static const char *const kinds[] = { "deny_all", "allow_all", "static", "resolver" };
-  GPtrArray *rules = prism_egress_policy_get_rules (policy);
   g_autoptr (PrismJson) json = prism_json_new ();
 
   prism_json_begin_object (json, NULL);
   prism_json_string (json, "fingerprint", prism_egress_policy_get_fingerprint (policy));
   prism_json_string (json, "kind", kinds[prism_egress_policy_get_kind (policy)]);
   prism_json_strv (json, "presets", prism_egress_policy_get_presets (policy));
-  prism_json_begin_array (json, "rules");
-  for (guint i = 0; i < rules->len; i++)
-    {
-      prism_json_begin_object (json, NULL);
-      prism_json_string (json, "rule", prism_egress_rule_get_line (rules->pdata[i]));
-      prism_json_string (json, "origin", prism_egress_rule_get_origin (rules->pdata[i]));
-      prism_json_end_object (json);
-    }
-  prism_json_end_array (json);
+  prism_cli_egress_json_rules (json, "rules", policy);
   prism_json_end_object (json);
   return prism_json_print (json, STDOUT_FILENO) ? 0 : PRISM_EXIT_FAILED;
 }

@@ -3,6 +3,7 @@
  * it is a secret: credentials are kept out of rules and records by the library. */
 #include "prism-mcp-server.h"
 
+#include "prism-cli-egress.h"
 #include "prism-cli-names.h"
 #include "prism-cli-result.h"
 #include "prism-mcp-scan.h"
@@ -63,26 +64,16 @@ static void
 append_egress (PrismJson *json, PrismSandboxSpec *spec)
 {
   PrismEgressPolicy *policy = prism_sandbox_spec_get_egress_policy (spec);
-  GPtrArray *rules;
 
   if (policy == NULL || prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
     {
       prism_json_null (json, "egress");
       return;
     }
-  rules = prism_egress_policy_get_rules (policy);
   prism_json_begin_object (json, "egress");
   prism_json_boolean (json, "allows_all", prism_egress_policy_get_kind (policy) == PRISM_EGRESS_POLICY_KIND_ALLOW_ALL);
   prism_json_string (json, "fingerprint", prism_egress_policy_get_fingerprint (policy));
-  prism_json_begin_array (json, "rules");
-  for (guint i = 0; i < rules->len; i++)
-    {
-      prism_json_begin_object (json, NULL);
-      prism_json_string (json, "rule", prism_egress_rule_get_line (rules->pdata[i]));
-      prism_json_string (json, "origin", prism_egress_rule_get_origin (rules->pdata[i]));
-      prism_json_end_object (json);
-    }
-  prism_json_end_array (json);
+  prism_cli_egress_json_rules (json, "rules", policy);
   prism_json_end_object (json);
 }
 

@@ -291,14 +291,16 @@ keep (char **words)
                                                                                                           : "no memory";
 }
 
-/* A process for it alone, which needs nothing of the host's. */
+/* A process for one sandbox alone, which needs nothing of the host's: *@kept is set there,
+ * and NULL here, where the sandbox is forgotten. "" or what went wrong. */
 static const char *
-remove_apart (char **words)
+go_apart (const char *container, struct kept **kept)
 {
-  struct kept **at = find (words[0]), *kept = *at;
+  struct kept **at = find (container);
   pid_t pid;
 
-  if (kept == NULL)
+  *kept = NULL;
+  if (*at == NULL)
     return "it is not kept";
   pid = fork ();
   if (pid < 0)
@@ -309,6 +311,13 @@ remove_apart (char **words)
       return "";
     }
   close (PRISM_DOCKER_KEEPER_FD);
+  *kept = *at;
+  return "";
+}
+
+static _Noreturn void
+end_apart (struct kept *kept)
+{
   give_up = now_ms () + PATIENCE_MS;
   remove_container (kept);
   remove_folder (kept->folder);
@@ -316,37 +325,36 @@ remove_apart (char **words)
 }
 
 static const char *
+remove_apart (char **words)
+{
+  struct kept *kept;
+  const char *wrong = go_apart (words[0], &kept);
+
+  if (kept != NULL)
+    end_apart (kept);
+  return wrong;
+}
+
+static const char *
 detach (char **words)
 {
-  struct kept **at = find (words[0]), *kept = *at;
   uint64_t until = now_ms () + strtoull (words[1], NULL, 10) * 1000 + PATIENCE_MS;
+  struct kept *kept;
+  const char *wrong = go_apart (words[0], &kept);
   char path[512];
-  pid_t pid;
 
   if (kept == NULL)
-    return "it is not kept";
-  pid = fork ();
-  if (pid < 0)
-    return strerror (errno);
-  if (pid > 0)
-    {
-      forget (at);
-      return "";
-    }
-  close (PRISM_DOCKER_KEEPER_FD);
+    return wrong;
   snprintf (path, sizeof path, "/containers/%s/wait?condition=not-running", kept->container);
   while (now_ms () < until)
     {
       int status = *kept->socket != 0 ? ask (kept->socket, "POST", path, true) : wait_by_program (kept) ? 200 : 0;
       if (status == 404 || status == 200)
         break;
-      sleep (1);
+      sleep (1); /* an engine that is away sends no event when it is back */
     }
-  give_up = now_ms () + PATIENCE_MS;
   kept->made = true;
-  remove_container (kept);
-  remove_folder (kept->folder);
-  _exit (0);
+  end_apart (kept);
 }
 
 /* --- idmapped mounts ---------------------------------------------------------------------- */
