@@ -289,7 +289,10 @@ share_memory (struct stage *stage, const char *bait)
   stage_set_variable (stage, "SHM", "%d", key);
   snprintf (path, sizeof path, "/prism-malice-%s", stage->mark);
   mode_t old = umask (0);
-  mqd_t queue = mq_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0666, NULL);
+  /* Small: a user has 800 KiB for all queues, and those of an IPC namespace that has ended
+   * count until the kernel gets round to it, some stages later. */
+  struct mq_attr small = { .mq_maxmsg = 1, .mq_msgsize = 64 };
+  mqd_t queue = mq_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0666, &small);
   umask (old);
   if (queue == (mqd_t)-1)
     die ("a message queue");
