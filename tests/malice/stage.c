@@ -220,6 +220,10 @@ start_victim (struct stage *stage, const char *program, const char *bait)
   char variable[192];
   snprintf (variable, sizeof variable, "MALICE_HOST_SECRET=%s", bait);
   pid_t parent = getpid ();
+  int become[2];
+  char none;
+  if (pipe2 (become, O_CLOEXEC) != 0)
+    die ("a pipe");
   stage->victim = fork ();
   if (stage->victim == 0)
     {
@@ -231,6 +235,10 @@ start_victim (struct stage *stage, const char *program, const char *bait)
       execve (program, argv, environment);
       _exit (99);
     }
+  /* Its end closes when it has become the victim: until then there is nothing to be seen. */
+  close (become[1]);
+  (void)!read (become[0], &none, 1);
+  close (become[0]);
   stage_set_variable (stage, "VICTIM", "%d", (int)stage->victim);
 }
 
