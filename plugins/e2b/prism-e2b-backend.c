@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Options, and the operations that a backend answers. The key is looked for when it is
+ * needed and is never given back: its property can be set only. */
+#include "prism-e2b-backend.h"
+
+#include <string.h>
+
+#include "prism-e2b-sandbox.h"
+
+struct _PrismE2bBackend
+{
+  GObject parent_instance;
+  GMutex lock; /* for all of it */
+  PrismE2bOptions options;
+  PrismE2bClient *client; /* made by the first who needs it, for the options as they are then */
+};
+
+static void backend_init (PrismBackendInterface *iface);
+G_DEFINE_FINAL_TYPE_WITH_CODE (PrismE2bBackend,
+                               prism_e2b_backend,
+                               G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (PRISM_TYPE_BACKEND, backend_init))
+
+/* --- properties: one row each ------------------------------------------------------------ */
+
+typedef struct
+{
+  const char *name, *nick, *blurb;
+  gsize offset; /* of a char * in the options */
+  gboolean secret;
+} Row;
+
+#define AT(member) G_STRUCT_OFFSET (PrismE2bOptions, member)
+
+static const Row rows[] = {
+  { "api-key", "API key", "the account's key; by default E2B_API_KEY's, at the time it is used", AT (api_key), TRUE },
+  { "domain", "Domain", "where the service is; by default E2B_DOMAIN's, or e2b.app", AT (domain), FALSE },
+  { "api-url", "API URL", "of the control plane; by default https://api.DOMAIN", AT (api_url), FALSE },
+  { "sandbox-url", "Sandbox URL", "of all sandboxes, where they are not below the domain", AT (sandbox_url), FALSE },
+  { "template", "Template", "what sandboxes are made of; by default base", AT (template_name), FALSE },
+  { "on-timeout", "On timeout", "what happens when a sandbox's time is over: kill (by default), or pause, and then it "
+                                "lives on and counts until it is killed", AT (on_timeout), FALSE },
+  { "user", "User", "who commands run as inside; by default the template's own user", AT (user), FALSE },
+};
+
+#define N_ROWS G_N_ELEMENTS (rows)
+
+static GParamSpec *props[N_ROWS + 1];
+
+static char **
+slot (PrismE2bOptions *options, guint row)
+{
+  return G_STRUCT_MEMBER_P (options, rows[row].offset);
+}
+
+static void
+options_clear (PrismE2bOptions *options)
+{
+  for (guint i = 0; i < N_ROWS; i++)
+    g_clear_pointer (slot (options, i), g_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PrismE2bOptions, options_clear)
+
+static gboolean
+check_options (const PrismE2bOptions *options, GError **error)
+{
+  if (options->on_timeout != NULL && strcmp (options->on_timeout, "kill") != 0
+      && strcmp (options->on_timeout, "pause") != 0)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "on-timeout: kill or pause is wanted");
+  else if (options->user != NULL && strpbrk (options->user, ":\r\n") != NULL)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "user: that is no user's name");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* A copy of the options and the client for them. */
+static PrismE2bClient *
+begin (PrismE2bBackend *self, PrismE2bOptions *options, GError **error)
+{
+  PrismE2bClient *client = NULL;
+
+  g_mutex_lock (&self->lock);
+  for (guint i = 0; i < N_ROWS; i++)
+    *slot (options, i) = g_strdup (*slot (&self->options, i));
+  if (check_options (options, error))
+    {
+      if (self->client == NULL)
+        self->client = prism_e2b_client_new (options, error);
+      client = self->client != NULL ? prism_e2b_client_ref (self->client) : NULL;
+    }
+  g_mutex_unlock (&self->lock);
+  return client;
+}
+
+/* --- operations --------------------------------------------------------------------------- */
+
+static void
+create (gpointer backend, PrismOperation *operation)
+{
+  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
+  g_auto (PrismE2bOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
+  g_autoptr (PrismSandbox) sandbox = NULL;
+
+  if (client != NULL)
+    sandbox = prism_e2b_sandbox_create (client, &options, prism_create_operation_get_spec (create_operation),
+                                        prism_operation_get_cancellable (operation), &error);
+  if (sandbox != NULL)
+    prism_create_operation_complete (create_operation, sandbox);
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
+connect_again (gpointer backend, PrismOperation *operation)
+{
+  PrismCreateOperation *create_operation = PRISM_CREATE_OPERATION (operation);
+  g_auto (PrismE2bOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
+  g_autoptr (PrismSandbox) sandbox = NULL;
+
+  if (client != NULL)
+    sandbox = prism_e2b_sandbox_connect (client, &options, prism_create_operation_get_reference (create_operation),
+                                         prism_operation_get_cancellable (operation), &error);
+  if (sandbox != NULL)
+    prism_create_operation_complete (create_operation, sandbox);
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
+list (gpointer backend, PrismOperation *operation)
+{
+  g_auto (PrismE2bOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
+  g_auto (GStrv) references = NULL;
+
+  if (client != NULL)
+    references = prism_e2b_sandboxes_list (client, prism_operation_get_cancellable (operation), &error);
+  if (references != NULL)
+    prism_list_operation_complete (PRISM_LIST_OPERATION (operation), (const char *const *)references);
+  else
+    prism_operation_fail (operation, error);
+}
+
+/* --- what doctor asks ------------------------------------------------------------------------ */
+
+static void
+add (PrismHealthReport *report,
+     const char *id,
+     PrismHealthStatus status,
+     const char *summary,
+     const char *remedy,
+     PrismControls controls)
+{
+  g_autoptr (PrismHealthCheck) check = prism_health_check_new (id, status, summary, remedy, controls);
+  prism_health_report_add (report, check);
+}
+
+static void
+probe (gpointer backend, PrismOperation *operation)
+{
+  g_auto (PrismE2bOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
+  g_autoptr (PrismHealthReport) report = prism_health_report_new ("e2b");
+  PrismE2bRequest request = {
+    .plane = PRISM_E2B_PLANE_CONTROL,
+    .method = "GET",
+    .path = "/v2/sandboxes?limit=1",
+    .what = "reach the service",
+    .idempotent = TRUE,
+    .deadline = prism_operation_get_deadline (operation),
+  };
+  g_auto (PrismE2bReply) reply = { 0 };
+
+  if (client == NULL)
+    add (report, "e2b.key", PRISM_HEALTH_STATUS_FAIL, error->message,
+         "set E2B_API_KEY, or --set api-key=KEY where no one else reads the command line", PRISM_CONTROLS_NONE);
+  else if (prism_e2b_client_call (client, &request, &reply, prism_operation_get_cancellable (operation), &error))
+    add (report, "e2b.service", PRISM_HEALTH_STATUS_PASS, "the service answers, and takes the key", NULL,
+         PRISM_CONTROLS_FILESYSTEM | PRISM_CONTROLS_NETWORK | PRISM_CONTROLS_PROCESS | PRISM_CONTROLS_EGRESS
+             | PRISM_CONTROLS_WORKSPACE);
+  else
+    add (report, "e2b.service",
+         g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT) ? PRISM_HEALTH_STATUS_INCONCLUSIVE
+                                                                                   : PRISM_HEALTH_STATUS_FAIL,
+         error->message, "check the key, the network, and the properties domain and api-url", PRISM_CONTROLS_NONE);
+  prism_probe_operation_complete (PRISM_PROBE_OPERATION (operation), report);
+}
+
+static const char *
+backend_get_name (PrismBackend *backend)
+{
+  return "e2b";
+}
+
+static void
+backend_create_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), create);
+}
+
+static void
+backend_connect_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), connect_again);
+}
+
+static void
+backend_list_sandboxes (PrismBackend *backend, PrismListOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), list);
+}
+
+static void
+backend_probe (PrismBackend *backend, PrismProbeOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), probe);
+}
+
+static void
+backend_init (PrismBackendInterface *iface)
+{
+  iface->get_name = backend_get_name;
+  iface->probe = backend_probe;
+  iface->create_sandbox = backend_create_sandbox;
+  iface->connect_sandbox = backend_connect_sandbox;
+  iface->list_sandboxes = backend_list_sandboxes;
+}
+
+/* --- the object --------------------------------------------------------------------------------- */
+
+static void
+prism_e2b_backend_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  PrismE2bBackend *self = PRISM_E2B_BACKEND (object);
+
+  g_mutex_lock (&self->lock);
+  g_value_set_string (value, *slot (&self->options, id - 1));
+  g_mutex_unlock (&self->lock);
+}
+
+static void
+prism_e2b_backend_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  PrismE2bBackend *self = PRISM_E2B_BACKEND (object);
+
+  g_mutex_lock (&self->lock);
+  g_free (*slot (&self->options, id - 1));
+  *slot (&self->options, id - 1) = g_value_dup_string (value);
+  g_clear_pointer (&self->client, prism_e2b_client_unref);
+  g_mutex_unlock (&self->lock);
+}
+
+static void
+prism_e2b_backend_finalize (GObject *object)
+{
+  PrismE2bBackend *self = PRISM_E2B_BACKEND (object);
+
+  options_clear (&self->options);
+  g_clear_pointer (&self->client, prism_e2b_client_unref);
+  g_mutex_clear (&self->lock);
+  G_OBJECT_CLASS (prism_e2b_backend_parent_class)->finalize (object);
+}
+
+static void
+prism_e2b_backend_class_init (PrismE2bBackendClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->get_property = prism_e2b_backend_get_property;
+  object_class->set_property = prism_e2b_backend_set_property;
+  object_class->finalize = prism_e2b_backend_finalize;
+  for (guint i = 0; i < N_ROWS; i++)
+    props[i + 1] = g_param_spec_string (rows[i].name, rows[i].nick, rows[i].blurb, NULL,
+                                        (rows[i].secret ? G_PARAM_WRITABLE : G_PARAM_READWRITE) | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_ROWS + 1, props);
+}
+
+static void
+prism_e2b_backend_init (PrismE2bBackend *self)
+{
+  g_mutex_init (&self->lock);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "prism-e2b-run.h"
+#include "prism-e2b-sandbox.h"
+
+G_BEGIN_DECLS
+
+struct _PrismE2bSandbox
+{
+  GObject parent_instance;
+  PrismE2bClient *client;    /* constant, as all up to the next blank line */
+  PrismE2bIdentity identity;
+  PrismSandboxSpec *spec;    /* of a connected one: what a spec says by default */
+  char *workspace;
+  char *user;
+  gboolean keep_memory;
+  gboolean owned;            /* ends with the last reference to it */
+
+  gint status; /* atomic: PrismSandboxStatus */
+  GMutex lock; /* for what follows */
+  PrismCapabilities *capabilities;
+  gboolean destroyed;
+  gint64 end_us; /* of the real-time clock: when its time is over; 0 = not known */
+
+  GPtrArray *runs; /* the client's thread's: PrismE2bRun that are not over */
+  GQueue waiting;  /* of that thread: commands that wait for their turn */
+  guint running;
+  gint64 commands;
+};
+
+void prism_e2b_sandbox_exec (PrismSandbox *sandbox, PrismExecOperation *operation);
+void prism_e2b_sandbox_start_process (PrismSandbox *sandbox, PrismProcessOperation *operation);
+void prism_e2b_sandbox_attach_process (PrismSandbox *sandbox, PrismProcessOperation *operation);
+void prism_e2b_files_init (PrismSandboxInterface *iface);
+
+/* STATE, naming the state, unless it runs. */
+gboolean prism_e2b_sandbox_check_running (PrismE2bSandbox *self, GError **error);
+/* What is left of its time, in ms; 0 = no bound is known. */
+gint64 prism_e2b_sandbox_get_left_ms (PrismE2bSandbox *self);
+/* After LOST: asks what became of it, and says that instead. Blocking. */
+void prism_e2b_sandbox_refine (PrismE2bSandbox *self, GError **error);
+/* The spec's variables and a command's, the latter last. */
+char **prism_e2b_sandbox_dup_env (PrismE2bSandbox *self, PrismCommand *command);
+
+/* One JSON call of a service inside; blocking. @answer: (nullable) */
+gboolean prism_e2b_sandbox_call (PrismE2bSandbox *self,
+                                 const char *path,
+                                 const char *what,
+                                 GBytes *body,
+                                 gboolean idempotent,
+                                 JsonNode **answer,
+                                 PrismOperation *operation,
+                                 GError **error);
+
+G_END_DECLS
