@@ -38,8 +38,10 @@ static const Row rows[] = {
   { "api-url", "API URL", "of the control plane; by default https://api.DOMAIN", AT (api_url), FALSE },
   { "sandbox-url", "Sandbox URL", "of all sandboxes, where they are not below the domain", AT (sandbox_url), FALSE },
   { "template", "Template", "what sandboxes are made of; by default base", AT (template_name), FALSE },
-  { "on-timeout", "On timeout", "what happens when a sandbox's time is over: kill (by default), or pause, and then it "
-                                "lives on and counts until it is killed", AT (on_timeout), FALSE },
+  { "on-timeout", "On timeout",
+    "what happens when a sandbox's time is over: kill (by default), or pause, and then it "
+    "lives on and counts until it is killed",
+    AT (on_timeout), FALSE },
   { "user", "User", "who commands run as inside; by default the template's own user", AT (user), FALSE },
 };
 
@@ -67,7 +69,8 @@ check_options (const PrismE2bOptions *options, GError **error)
 {
   if (options->on_timeout != NULL && strcmp (options->on_timeout, "kill") != 0
       && strcmp (options->on_timeout, "pause") != 0)
-    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "on-timeout: kill or pause is wanted");
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID,
+                         "on-timeout: kill or pause is wanted");
   else if (options->user != NULL && strpbrk (options->user, ":\r\n") != NULL)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "user: that is no user's name");
   else
@@ -278,8 +281,9 @@ prism_e2b_backend_class_init (PrismE2bBackendClass *klass)
   object_class->set_property = prism_e2b_backend_set_property;
   object_class->finalize = prism_e2b_backend_finalize;
   for (guint i = 0; i < N_ROWS; i++)
-    props[i + 1] = g_param_spec_string (rows[i].name, rows[i].nick, rows[i].blurb, NULL,
-                                        (rows[i].secret ? G_PARAM_WRITABLE : G_PARAM_READWRITE) | G_PARAM_STATIC_STRINGS);
+    props[i + 1] =
+        g_param_spec_string (rows[i].name, rows[i].nick, rows[i].blurb, NULL,
+                             (rows[i].secret ? G_PARAM_WRITABLE : G_PARAM_READWRITE) | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_ROWS + 1, props);
 }
 

@@ -338,8 +338,12 @@ judge (PrismE2bCall *call)
   if (status == 429 && seconds >= 0 && !call->request.stream && schedule (call, seconds * G_GINT64_CONSTANT (1000)))
     return;
   {
-    PrismE2bFailure failure = { call->request.plane, call->request.what, status, reply.body,
-                                soup_message_headers_get_one (headers, "X-Request-Id"), call->request.idempotent };
+    PrismE2bFailure failure = { call->request.plane,
+                                call->request.what,
+                                status,
+                                reply.body,
+                                soup_message_headers_get_one (headers, "X-Request-Id"),
+                                call->request.idempotent };
     g_autoptr (GError) error = prism_e2b_failure_to_error (&failure, call->client->redactor, NULL);
     finish (call, NULL, error);
   }
@@ -451,9 +455,8 @@ try_it (PrismE2bCall *call)
   call->message = soup_message_new (call->request.method, call->uri);
   if (call->message == NULL)
     {
-      g_autoptr (GError) error =
-          g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "cannot %s: no address comes of that",
-                       call->request.what);
+      g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID,
+                                              "cannot %s: no address comes of that", call->request.what);
       finish (call, NULL, error);
       return;
     }

@@ -37,16 +37,16 @@ typedef struct
   PrismE2bPlane plane;
   const PrismE2bIdentity *identity; /* of the sandbox; data plane only */
   const char *method, *path;
-  const char *what; /* static: what an error says could not be done */
-  const char *type; /* of the body; NULL = application/json */
-  const char *user; /* data plane: who asks, NULL = the template's own user */
+  const char *what;  /* static: what an error says could not be done */
+  const char *type;  /* of the body; NULL = application/json */
+  const char *user;  /* data plane: who asks, NULL = the template's own user */
   const char *range; /* NULL = all of it */
   GBytes *body;
-  gboolean rpc;        /* Connect's headers */
-  gboolean stream;     /* the answer is a stream of envelopes, which @body is put into one of */
+  gboolean rpc;    /* Connect's headers */
+  gboolean stream; /* the answer is a stream of envelopes, which @body is put into one of */
   gboolean idempotent;
-  gsize most_bytes;    /* of the answer; 0 = 8 MiB */
-  gint64 deadline;     /* monotonic; 0 = a minute. Of a stream: until it begins */
+  gsize most_bytes; /* of the answer; 0 = 8 MiB */
+  gint64 deadline;  /* monotonic; 0 = a minute. Of a stream: until it begins */
 } PrismE2bRequest;
 
 typedef struct

@@ -237,10 +237,9 @@ make_run (Exec *exec, GError **error)
   const char *cwd = prism_command_get_cwd (command);
   g_auto (GStrv) env = prism_e2b_sandbox_dup_env (self, command);
   guint columns = prism_command_get_pty_columns (command);
-  g_autoptr (GBytes) start =
-      prism_e2b_start_new (prism_command_get_argv (command), (const char *const *)env,
-                           cwd != NULL ? cwd : self->workspace, exec->input != NULL || exec->input_stream != NULL,
-                           columns, prism_command_get_pty_rows (command), error);
+  g_autoptr (GBytes) start = prism_e2b_start_new (
+      prism_command_get_argv (command), (const char *const *)env, cwd != NULL ? cwd : self->workspace,
+      exec->input != NULL || exec->input_stream != NULL, columns, prism_command_get_pty_rows (command), error);
   PrismE2bRunSpec spec = {
     .client = self->client,
     .identity = &self->identity,
@@ -339,7 +338,8 @@ prism_e2b_sandbox_exec (PrismSandbox *sandbox, PrismExecOperation *operation)
   g_autoptr (GError) error = NULL;
   Exec *exec;
 
-  if (!prism_e2b_sandbox_check_running (self, &error) || !prism_sandbox_spec_check_command (self->spec, command, &error))
+  if (!prism_e2b_sandbox_check_running (self, &error)
+      || !prism_sandbox_spec_check_command (self->spec, command, &error))
     {
       prism_operation_fail (PRISM_OPERATION (operation), error);
       return;

@@ -193,7 +193,8 @@ write_file (gpointer sandbox, PrismOperation *operation)
       fine = FALSE;
     }
   if (fine
-      && transfer (self, "POST", part, prism_file_operation_get_bytes (file), NULL, 64 * 1024, &reply, operation, &error)
+      && transfer (self, "POST", part, prism_file_operation_get_bytes (file), NULL, 64 * 1024, &reply, operation,
+                   &error)
       && !move (self, part, path, operation, &error))
     remove_one (self, part, operation, NULL);
   end (file, error);

@@ -505,11 +505,10 @@ prism_e2b_run_new_result (PrismE2bRun *self)
   g_autoptr (GBytes) out = g_bytes_new (self->kept[0]->data, self->kept[0]->len);
   g_autoptr (GBytes) err = g_bytes_new (self->kept[1]->data, self->kept[1]->len);
 
-  return g_object_new (PRISM_TYPE_RESULT, "outcome", self->outcome, "exit-code", self->exit_code, "term-signal",
-                       self->term_signal, "stdout-bytes", out, "stderr-bytes", err, "stdout-total", self->total[0],
-                       "stderr-total", self->total[1], "stdout-truncated", is_truncated (self, 0),
-                       "stderr-truncated", is_truncated (self, 1), "duration-us",
-                       (self->ended_us != 0 ? self->ended_us : g_get_monotonic_time ()) - self->begun_us,
-                       "effective-timeout-ms", self->spec.timeout_ms, "limit", self->limit, "reason", self->reason,
-                       NULL);
+  return g_object_new (
+      PRISM_TYPE_RESULT, "outcome", self->outcome, "exit-code", self->exit_code, "term-signal", self->term_signal,
+      "stdout-bytes", out, "stderr-bytes", err, "stdout-total", self->total[0], "stderr-total", self->total[1],
+      "stdout-truncated", is_truncated (self, 0), "stderr-truncated", is_truncated (self, 1), "duration-us",
+      (self->ended_us != 0 ? self->ended_us : g_get_monotonic_time ()) - self->begun_us, "effective-timeout-ms",
+      self->spec.timeout_ms, "limit", self->limit, "reason", self->reason, NULL);
 }

@@ -28,8 +28,8 @@ typedef struct
   PrismE2bClient *client;
   const PrismE2bIdentity *identity; /* outlives the run */
   const char *user;
-  GBytes *start;     /* Start's message; or NULL: … */
-  gint64 pid;        /* … a process that is to be connected to */
+  GBytes *start; /* Start's message; or NULL: … */
+  gint64 pid;    /* … a process that is to be connected to */
   gboolean pty;
   gint64 timeout_ms; /* 0 = none */
   gint64 max_kept;   /* of each stream, for the result; -1: nothing is captured */

@@ -9,13 +9,13 @@ G_BEGIN_DECLS
 struct _PrismE2bSandbox
 {
   GObject parent_instance;
-  PrismE2bClient *client;    /* constant, as all up to the next blank line */
+  PrismE2bClient *client; /* constant, as all up to the next blank line */
   PrismE2bIdentity identity;
-  PrismSandboxSpec *spec;    /* of a connected one: what a spec says by default */
+  PrismSandboxSpec *spec; /* of a connected one: what a spec says by default */
   char *workspace;
   char *user;
   gboolean keep_memory;
-  gboolean owned;            /* ends with the last reference to it */
+  gboolean owned; /* ends with the last reference to it */
 
   gint status; /* atomic: PrismSandboxStatus */
   GMutex lock; /* for what follows */

@@ -249,8 +249,8 @@ attach (gpointer sandbox, PrismOperation *operation)
     g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
                          "the reference names no process of this sandbox");
   else if (prism_e2b_sandbox_check_running (self, &error)
-           && prism_e2b_sandbox_call (self, "/process.Process/List", "list the processes", body, TRUE, &answer, operation,
-                                      &error)
+           && prism_e2b_sandbox_call (self, "/process.Process/List", "list the processes", body, TRUE, &answer,
+                                      operation, &error)
            && (!prism_e2b_list_find (answer, reference.pid, &fingerprint)
                || g_strcmp0 (fingerprint, reference.fingerprint) != 0))
     g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
@@ -476,8 +476,8 @@ do_set_network (gpointer sandbox, PrismOperation *operation)
   g_auto (PrismE2bNetwork) network = { 0 };
   g_auto (PrismE2bReply) reply = { 0 };
   g_autoptr (GBytes) body = NULL;
-  gboolean fine = now != NULL && prism_e2b_sandbox_check_running (self, &error)
-                  && prism_e2b_network_init (&network, now, &error);
+  gboolean fine =
+      now != NULL && prism_e2b_sandbox_check_running (self, &error) && prism_e2b_network_init (&network, now, &error);
 
   if (fine)
     {
@@ -556,7 +556,8 @@ check_spec (PrismSandboxSpec *spec, GError **error)
         "there is nothing of this host to hide or protect");
   want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_credentials (spec)) == 0,
         "credentials cannot be kept from it: nothing on the way is this library's");
-  want (wrong, prism_sandbox_spec_get_audit (spec) == NULL, "what leaves it is not seen here and cannot be written down");
+  want (wrong, prism_sandbox_spec_get_audit (spec) == NULL,
+        "what leaves it is not seen here and cannot be written down");
   want (wrong, prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_CUSTOM, "there are no networks to name");
   if (wrong->len == 0)
     return TRUE;
@@ -651,7 +652,8 @@ settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, GCancellable *can
   self->end_us = detail.end_us;
   if (!prism_e2b_network_matches (network, node, &why))
     {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "the network policy does not hold: %s", why);
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "the network policy does not hold: %s",
+                   why);
       return FALSE;
     }
   self->capabilities = make_capabilities (network, NULL);
@@ -771,7 +773,8 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
     prism_redactor_add (prism_e2b_client_get_redactor (client), token);
   self->status = detail.state == PRISM_E2B_STATE_RUNNING ? PRISM_SANDBOX_STATUS_RUNNING : PRISM_SANDBOX_STATUS_STOPPED;
   self->end_us = detail.state == PRISM_E2B_STATE_RUNNING ? detail.end_us : 0;
-  self->capabilities = make_capabilities (NULL, "not enforced: it was made elsewhere, and by which policy is not known");
+  self->capabilities =
+      make_capabilities (NULL, "not enforced: it was made elsewhere, and by which policy is not known");
   return PRISM_SANDBOX (g_steal_pointer (&self));
 }
 
@@ -860,9 +863,7 @@ forget (gpointer data)
 {
   Forgotten *gone = data;
   g_autofree char *path = g_strconcat ("/sandboxes/", gone->id, NULL);
-  PrismE2bRequest request = {
-    .method = "DELETE", .path = path, .what = "destroy the sandbox", .idempotent = TRUE
-  };
+  PrismE2bRequest request = { .method = "DELETE", .path = path, .what = "destroy the sandbox", .idempotent = TRUE };
 
   prism_e2b_client_send (gone->client, &request, forgotten, g_steal_pointer (&gone->id));
   return G_SOURCE_REMOVE;
