@@ -33,6 +33,39 @@ void prism_e2b_sandbox_exec (PrismSandbox *sandbox, PrismExecOperation *operatio
 void prism_e2b_sandbox_start_process (PrismSandbox *sandbox, PrismProcessOperation *operation);
 void prism_e2b_sandbox_attach_process (PrismSandbox *sandbox, PrismProcessOperation *operation);
 void prism_e2b_files_init (PrismSandboxInterface *iface);
+void prism_e2b_life_init (PrismSandboxInterface *iface);
+
+/* The control plane; blocking, all three. */
+gboolean prism_e2b_ask (PrismE2bClient *client,
+                        const char *method,
+                        const char *path,
+                        const char *what,
+                        GBytes *body,
+                        gboolean idempotent,
+                        PrismE2bReply *reply,
+                        GCancellable *cancellable,
+                        GError **error);
+gboolean prism_e2b_ask_detail (PrismE2bClient *client,
+                               const char *id,
+                               PrismE2bDetail *detail,
+                               JsonNode **node,
+                               GCancellable *cancellable,
+                               GError **error);
+/* @suffix: of the sandbox's own path. */
+gboolean prism_e2b_sandbox_ask (PrismE2bSandbox *self,
+                                const char *method,
+                                const char *suffix,
+                                const char *what,
+                                GBytes *body,
+                                gboolean idempotent,
+                                PrismE2bReply *reply,
+                                GCancellable *cancellable,
+                                GError **error);
+/* TRUE only where the service says that it is gone. */
+gboolean prism_e2b_sandbox_destroy (PrismE2bSandbox *self, GCancellable *cancellable, GError **error);
+/* @network: (nullable); @unsure: (nullable): why nothing is claimed of the way out. */
+PrismCapabilities *prism_e2b_capabilities_new (const PrismE2bNetwork *network, const char *unsure);
+gint64 prism_e2b_choose_seconds (PrismSandboxSpec *spec);
 
 /* STATE, naming the state, unless it runs. */
 gboolean prism_e2b_sandbox_check_running (PrismE2bSandbox *self, GError **error);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a sandbox is to who has it: its state, its life, its way out. What waits for the
- * control plane does so in a thread that may. */
+/* What a sandbox is to who has it: the object, its state, its processes; and how it asks. */
 #include "prism-e2b-sandbox-private.h"
 
 #include <string.h>
@@ -67,16 +66,16 @@ prism_e2b_sandbox_dup_env (PrismE2bSandbox *self, PrismCommand *command)
 
 /* --- asking ------------------------------------------------------------------------------------- */
 
-static gboolean
-ask (PrismE2bClient *client,
-     const char *method,
-     const char *path,
-     const char *what,
-     GBytes *body,
-     gboolean idempotent,
-     PrismE2bReply *reply,
-     GCancellable *cancellable,
-     GError **error)
+gboolean
+prism_e2b_ask (PrismE2bClient *client,
+               const char *method,
+               const char *path,
+               const char *what,
+               GBytes *body,
+               gboolean idempotent,
+               PrismE2bReply *reply,
+               GCancellable *cancellable,
+               GError **error)
 {
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_CONTROL,
@@ -90,19 +89,19 @@ ask (PrismE2bClient *client,
   return prism_e2b_client_call (client, &request, reply, cancellable, error);
 }
 
-static gboolean
-ask_detail (PrismE2bClient *client,
-            const char *id,
-            PrismE2bDetail *detail,
-            JsonNode **node,
-            GCancellable *cancellable,
-            GError **error)
+gboolean
+prism_e2b_ask_detail (PrismE2bClient *client,
+                      const char *id,
+                      PrismE2bDetail *detail,
+                      JsonNode **node,
+                      GCancellable *cancellable,
+                      GError **error)
 {
   g_autofree char *path = g_strconcat ("/sandboxes/", id, NULL);
   g_auto (PrismE2bReply) reply = { 0 };
   g_autoptr (JsonNode) answer = NULL;
 
-  if (!ask (client, "GET", path, "look at the sandbox", NULL, TRUE, &reply, cancellable, error))
+  if (!prism_e2b_ask (client, "GET", path, "look at the sandbox", NULL, TRUE, &reply, cancellable, error))
     return FALSE;
   answer = prism_http_json_parse (reply.body, NULL);
   if (!prism_e2b_detail_parse (answer, detail, error))
@@ -112,19 +111,19 @@ ask_detail (PrismE2bClient *client,
   return TRUE;
 }
 
-static gboolean
-ask_for (PrismE2bSandbox *self,
-         const char *method,
-         const char *suffix,
-         const char *what,
-         GBytes *body,
-         gboolean idempotent,
-         PrismE2bReply *reply,
-         GCancellable *cancellable,
-         GError **error)
+gboolean
+prism_e2b_sandbox_ask (PrismE2bSandbox *self,
+                       const char *method,
+                       const char *suffix,
+                       const char *what,
+                       GBytes *body,
+                       gboolean idempotent,
+                       PrismE2bReply *reply,
+                       GCancellable *cancellable,
+                       GError **error)
 {
   g_autofree char *path = g_strconcat ("/sandboxes/", self->identity.id, suffix, NULL);
-  return ask (self->client, method, path, what, body, idempotent, reply, cancellable, error);
+  return prism_e2b_ask (self->client, method, path, what, body, idempotent, reply, cancellable, error);
 }
 
 void
@@ -135,7 +134,7 @@ prism_e2b_sandbox_refine (PrismE2bSandbox *self, GError **error)
 
   if (!g_error_matches (*error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
     return;
-  if (ask_detail (self->client, self->identity.id, &detail, NULL, NULL, &failure))
+  if (prism_e2b_ask_detail (self->client, self->identity.id, &detail, NULL, NULL, &failure))
     {
       if (detail.state != PRISM_E2B_STATE_PAUSED)
         return;
@@ -275,541 +274,6 @@ prism_e2b_sandbox_attach_process (PrismSandbox *sandbox, PrismProcessOperation *
   prism_operation_run_in_thread (PRISM_OPERATION (operation), attach);
 }
 
-/* --- its life -------------------------------------------------------------------------------------- */
-
-typedef struct
-{
-  PrismE2bSandbox *self;
-  PrismOutcome outcome;
-} Ending;
-
-static gboolean
-end_runs (gpointer data)
-{
-  Ending *ending = data;
-  g_autoptr (GPtrArray) runs = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_e2b_run_unref);
-
-  for (guint i = 0; i < ending->self->runs->len; i++)
-    g_ptr_array_add (runs, prism_e2b_run_ref (ending->self->runs->pdata[i]));
-  for (guint i = 0; i < runs->len; i++)
-    {
-      prism_e2b_run_end (runs->pdata[i], ending->outcome, NULL);
-      prism_e2b_run_detach (runs->pdata[i]);
-    }
-  return G_SOURCE_REMOVE;
-}
-
-static void
-ending_free (gpointer data)
-{
-  g_object_unref (((Ending *)data)->self);
-  g_free (data);
-}
-
-/* Everything of it was ended, by the service: nothing more will be heard of it. */
-static void
-end_all (PrismE2bSandbox *self, PrismOutcome outcome)
-{
-  Ending *ending = g_new (Ending, 1);
-
-  *ending = (Ending){ g_object_ref (self), outcome };
-  prism_e2b_client_invoke (self->client, end_runs, ending, ending_free);
-}
-
-/* What the service does not confirm is not said to be so: a machine that lives on costs. */
-static gboolean
-destroy (PrismE2bSandbox *self, GCancellable *cancellable, GError **error)
-{
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_autoptr (GError) failure = NULL;
-  gboolean destroyed;
-
-  g_mutex_lock (&self->lock);
-  destroyed = self->destroyed;
-  g_mutex_unlock (&self->lock);
-  if (destroyed)
-    return TRUE;
-  if (!ask_for (self, "DELETE", "", "destroy the sandbox", NULL, TRUE, &reply, cancellable, &failure)
-      && !g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
-    {
-      g_propagate_prefixed_error (error, g_steal_pointer (&failure), "sandbox %s may live on: ", self->identity.id);
-      return FALSE;
-    }
-  g_mutex_lock (&self->lock);
-  self->destroyed = TRUE;
-  g_mutex_unlock (&self->lock);
-  return TRUE;
-}
-
-static void
-answer (PrismOperation *operation, gboolean fine, const GError *error)
-{
-  if (fine)
-    prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
-  else
-    prism_operation_fail (operation, error);
-}
-
-static void
-do_kill (gpointer sandbox, PrismOperation *operation)
-{
-  PrismE2bSandbox *self = sandbox;
-  g_autoptr (GError) error = NULL;
-  gboolean fine = destroy (self, prism_operation_get_cancellable (operation), &error);
-
-  if (fine)
-    {
-      g_atomic_int_compare_and_exchange (&self->status, PRISM_SANDBOX_STATUS_RUNNING, PRISM_SANDBOX_STATUS_STOPPED);
-      end_all (self, PRISM_OUTCOME_CANCELLED);
-    }
-  answer (operation, fine, error);
-}
-
-static void
-do_close (gpointer sandbox, PrismOperation *operation)
-{
-  PrismE2bSandbox *self = sandbox;
-  g_autoptr (GError) error = NULL;
-  gboolean fine = destroy (self, prism_operation_get_cancellable (operation), &error);
-
-  g_atomic_int_set (&self->status, fine ? PRISM_SANDBOX_STATUS_REMOVED : PRISM_SANDBOX_STATUS_FAILED);
-  if (fine)
-    end_all (self, PRISM_OUTCOME_CANCELLED);
-  answer (operation, fine, error);
-}
-
-/* One that is paused already stays what it is; whether it is, the service says. */
-static void
-do_pause (gpointer sandbox, PrismOperation *operation)
-{
-  PrismE2bSandbox *self = sandbox;
-  GCancellable *cancellable = prism_operation_get_cancellable (operation);
-  g_autoptr (GBytes) body = prism_e2b_pause_new (self->keep_memory);
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_auto (PrismE2bDetail) detail = { 0 };
-  g_autoptr (GError) error = NULL;
-  gboolean fine = prism_e2b_sandbox_check_running (self, &error)
-                  && ask_for (self, "POST", "/pause", "pause the sandbox", body, FALSE, &reply, cancellable, &error);
-
-  if (!fine && g_atomic_int_get (&self->status) == PRISM_SANDBOX_STATUS_RUNNING
-      && ask_detail (self->client, self->identity.id, &detail, NULL, cancellable, NULL)
-      && detail.state == PRISM_E2B_STATE_PAUSED)
-    fine = TRUE;
-  if (fine)
-    {
-      g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_STOPPED);
-      /* Without its memory nothing of them is left; with it their streams are cut all the same. */
-      end_all (self, PRISM_OUTCOME_LOST);
-    }
-  answer (operation, fine, error);
-}
-
-static gint64
-choose_seconds (PrismSandboxSpec *spec)
-{
-  gint64 wall = prism_limits_get (prism_sandbox_spec_get_limits (spec), "wall-time-ms");
-  return wall > 0 ? (wall + 999) / 1000 : 300;
-}
-
-/* Who answers with another id has made another sandbox of it: that one is followed. */
-static void
-do_resume (gpointer sandbox, PrismOperation *operation)
-{
-  PrismE2bSandbox *self = sandbox;
-  GCancellable *cancellable = prism_operation_get_cancellable (operation);
-  gint64 seconds = choose_seconds (self->spec);
-  g_autoptr (GBytes) body = prism_e2b_timeout_new (seconds);
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_auto (PrismE2bIdentity) identity = { 0 };
-  g_autoptr (GError) error = NULL;
-  gboolean fine = FALSE;
-
-  if (g_atomic_int_get (&self->status) != PRISM_SANDBOX_STATUS_STOPPED || self->destroyed)
-    g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE, "the sandbox is not paused");
-  else if (ask_for (self, "POST", "/connect", "resume the sandbox", body, FALSE, &reply, cancellable, &error))
-    fine = prism_e2b_identity_parse (reply.body, &identity, &error);
-  if (fine && strcmp (identity.id, self->identity.id) != 0)
-    {
-      fine = FALSE;
-      g_set_error (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
-                   "the service resumed it as another sandbox, %s; connect to that one", identity.id);
-    }
-  if (fine)
-    {
-      g_mutex_lock (&self->lock);
-      self->end_us = g_get_real_time () + seconds * G_USEC_PER_SEC;
-      g_mutex_unlock (&self->lock);
-      g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_RUNNING);
-    }
-  answer (operation, fine, error);
-}
-
-static PrismCapabilities *
-make_capabilities (const PrismE2bNetwork *network, const char *unsure)
-{
-  PrismControls controls = PRISM_CONTROLS_WORKSPACE | PRISM_CONTROLS_FILESYSTEM | PRISM_CONTROLS_PROCESS;
-  GVariantBuilder evidence = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a{ss}"));
-  g_autofree char *way_out = network != NULL ? prism_e2b_network_dup_evidence (network) : NULL;
-  const char *text = unsure != NULL ? unsure : way_out;
-  const char *machine = "a virtual machine of the service's: nothing of this host is in it; what the service promises, "
-                        "not what was tried";
-
-  if (network != NULL && unsure == NULL)
-    controls |= prism_e2b_network_get_controls (network);
-  g_variant_builder_add (&evidence, "{ss}", "workspace", "commands and files go through one agent of the service's");
-  g_variant_builder_add (&evidence, "{ss}", "filesystem", machine);
-  g_variant_builder_add (&evidence, "{ss}", "process", machine);
-  g_variant_builder_add (&evidence, "{ss}", "privilege", "not enforced: commands may become root in their machine");
-  g_variant_builder_add (&evidence, "{ss}", "network", text);
-  g_variant_builder_add (&evidence, "{ss}", "egress", text);
-  return prism_capabilities_new (controls, g_variant_builder_end (&evidence));
-}
-
-static void
-do_set_network (gpointer sandbox, PrismOperation *operation)
-{
-  PrismE2bSandbox *self = sandbox;
-  GCancellable *cancellable = prism_operation_get_cancellable (operation);
-  PrismEgressPolicy *policy = prism_control_operation_get_policy (PRISM_CONTROL_OPERATION (operation));
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismEgressPolicy) now = prism_egress_policy_resolve (policy, cancellable, &error);
-  g_auto (PrismE2bNetwork) network = { 0 };
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_autoptr (GBytes) body = NULL;
-  gboolean fine =
-      now != NULL && prism_e2b_sandbox_check_running (self, &error) && prism_e2b_network_init (&network, now, &error);
-
-  if (fine)
-    {
-      body = prism_e2b_network_to_update (&network);
-      fine = ask_for (self, "PUT", "/network", "change the network policy", body, TRUE, &reply, cancellable, &error);
-      g_mutex_lock (&self->lock);
-      prism_capabilities_unref (self->capabilities);
-      self->capabilities = make_capabilities (
-          &network, fine ? NULL : "not enforced: a change of the policy failed, and which one holds is not known");
-      g_mutex_unlock (&self->lock);
-    }
-  answer (operation, fine, error);
-}
-
-#define IN_A_THREAD(name, work)                                                                                        \
-  static void name (PrismSandbox *sandbox, PrismControlOperation *operation)                                           \
-  {                                                                                                                    \
-    prism_operation_run_in_thread (PRISM_OPERATION (operation), work);                                                 \
-  }
-
-IN_A_THREAD (sandbox_kill, do_kill)
-IN_A_THREAD (sandbox_close, do_close)
-IN_A_THREAD (sandbox_pause, do_pause)
-IN_A_THREAD (sandbox_resume, do_resume)
-IN_A_THREAD (sandbox_set_network_policy, do_set_network)
-
-static void
-sandbox_init (PrismSandboxInterface *iface)
-{
-  iface->exec = prism_e2b_sandbox_exec;
-  iface->start_process = prism_e2b_sandbox_start_process;
-  iface->attach_process = prism_e2b_sandbox_attach_process;
-  iface->set_network_policy = sandbox_set_network_policy;
-  iface->pause = sandbox_pause;
-  iface->stop = sandbox_pause;
-  iface->resume = sandbox_resume;
-  iface->kill = sandbox_kill;
-  iface->close = sandbox_close;
-  prism_e2b_files_init (iface);
-}
-
-/* --- making one ---------------------------------------------------------------------------------------- */
-
-static PrismE2bSandbox *
-sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandboxSpec *spec)
-{
-  PrismE2bSandbox *self = g_object_new (PRISM_TYPE_E2B_SANDBOX, NULL);
-
-  self->client = prism_e2b_client_ref (client);
-  self->spec = g_object_ref (spec);
-  self->workspace = g_strdup (prism_sandbox_spec_get_sandbox_path (spec));
-  self->user = g_strdup (options->user);
-  self->keep_memory = TRUE;
-  return self;
-}
-
-static void
-want (GString *wrong, gboolean fine, const char *what)
-{
-  if (!fine)
-    g_string_append_printf (wrong, "%s%s", wrong->len > 0 ? "; " : "", what);
-}
-
-/* What a service far away cannot do, all of it at once. */
-static gboolean
-check_spec (PrismSandboxSpec *spec, GError **error)
-{
-  g_autoptr (GString) wrong = g_string_new (NULL);
-  const char *const *hide = prism_sandbox_spec_get_hide (spec), *const *protect = prism_sandbox_spec_get_protect (spec);
-
-  want (wrong, prism_sandbox_spec_get_workspace (spec) == NULL,
-        "a folder of this host is not there; leave the workspace out, and import what is needed");
-  want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_mounts (spec)) == 0,
-        "folders of this host cannot be mounted there");
-  want (wrong, (hide == NULL || *hide == NULL) && (protect == NULL || *protect == NULL),
-        "there is nothing of this host to hide or protect");
-  want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_credentials (spec)) == 0,
-        "credentials cannot be kept from it: nothing on the way is this library's");
-  want (wrong, prism_sandbox_spec_get_audit (spec) == NULL,
-        "what leaves it is not seen here and cannot be written down");
-  want (wrong, prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_CUSTOM, "there are no networks to name");
-  if (wrong->len == 0)
-    return TRUE;
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "%s", wrong->str);
-  return FALSE;
-}
-
-static gboolean
-init_network (PrismSandboxSpec *spec, PrismE2bNetwork *network, GCancellable *cancellable, GError **error)
-{
-  PrismEgressPolicy *policy = prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_EGRESS
-                                  ? prism_sandbox_spec_get_egress_policy (spec)
-                                  : NULL;
-  g_autoptr (PrismEgressPolicy) now = NULL;
-
-  if (policy != NULL && (now = prism_egress_policy_resolve (policy, cancellable, error)) == NULL)
-    return FALSE;
-  return prism_e2b_network_init (network, now, error);
-}
-
-/* Its answer was lost: whether there is one now says its label. What is found is destroyed,
- * for nobody knows its token. */
-static void
-look_for_stray (PrismE2bClient *client, const char *own_id, GError **error)
-{
-  g_autofree char *path = prism_e2b_list_path (PRISM_E2B_LABEL_ID, own_id, NULL);
-  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_autoptr (GError) failure = NULL;
-
-  if (!ask (client, "GET", path, "look for the sandbox", NULL, TRUE, &reply, NULL, &failure)
-      || !prism_e2b_details_parse (reply.body, details, &failure))
-    {
-      g_prefix_error (error, "there may be a sandbox with the label %s=%s: ", PRISM_E2B_LABEL_ID, own_id);
-      return;
-    }
-  if (details->len == 0)
-    g_prefix_error (error, "no sandbox was made, as the service says now: ");
-  for (guint i = 0; i < details->len; i++)
-    {
-      const char *id = ((PrismE2bDetail *)details->pdata[i])->id;
-      g_autofree char *one = g_strconcat ("/sandboxes/", id, NULL);
-      g_auto (PrismE2bReply) gone = { 0 };
-
-      if (ask (client, "DELETE", one, "destroy the sandbox", NULL, TRUE, &gone, NULL, NULL))
-        g_prefix_error (error, "sandbox %s was made, and was destroyed again: ", id);
-      else
-        g_prefix_error (error, "sandbox %s was made and may live on: ", id);
-    }
-}
-
-static gboolean
-make_workspace (PrismE2bSandbox *self, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (GBytes) body = prism_e2b_path_new (self->workspace, 0, error);
-  PrismE2bRequest request = {
-    .plane = PRISM_E2B_PLANE_DATA,
-    .identity = &self->identity,
-    .method = "POST",
-    .path = "/filesystem.Filesystem/MakeDir",
-    .what = "make the workspace",
-    .user = self->user,
-    .body = body,
-    .rpc = TRUE,
-    .idempotent = TRUE,
-    .deadline = g_get_monotonic_time () + 15 * G_USEC_PER_SEC,
-  };
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_autoptr (GError) failure = NULL;
-
-  if (body == NULL)
-    return FALSE;
-  if (prism_e2b_client_call (self->client, &request, &reply, cancellable, &failure))
-    return TRUE;
-  /* STATE: it is there already. */
-  if (g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE))
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&failure));
-  return FALSE;
-}
-
-/* A refusal that was not heard, or a claim that does not hold, leaves nothing behind. */
-static gboolean
-settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, GCancellable *cancellable, GError **error)
-{
-  g_auto (PrismE2bDetail) detail = { 0 };
-  g_autoptr (JsonNode) node = NULL;
-  const char *why = NULL;
-
-  if (!ask_detail (self->client, self->identity.id, &detail, &node, cancellable, error))
-    return FALSE;
-  self->end_us = detail.end_us;
-  if (!prism_e2b_network_matches (network, node, &why))
-    {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "the network policy does not hold: %s",
-                   why);
-      return FALSE;
-    }
-  self->capabilities = make_capabilities (network, NULL);
-  return prism_capabilities_check_required (self->capabilities, prism_sandbox_spec_get_require (self->spec), error)
-         && make_workspace (self, cancellable, error);
-}
-
-PrismSandbox *
-prism_e2b_sandbox_create (PrismE2bClient *client,
-                          const PrismE2bOptions *options,
-                          PrismSandboxSpec *spec,
-                          GCancellable *cancellable,
-                          GError **error)
-{
-  g_auto (PrismE2bNetwork) network = { 0 };
-  g_autofree char *own_id = g_uuid_string_random ();
-  PrismE2bCreate create = {
-    .template_name = options->template_name != NULL ? options->template_name : "base",
-    .timeout_s = choose_seconds (spec),
-    .pause_at_end = g_strcmp0 (options->on_timeout, "pause") == 0,
-    .keep_memory = TRUE,
-    .own_id = own_id,
-    .labels = prism_sandbox_spec_get_labels (spec),
-    .network = &network,
-  };
-  g_autoptr (PrismE2bSandbox) self = NULL;
-  g_autoptr (PrismCapabilities) promised = NULL;
-  g_autoptr (GBytes) body = NULL;
-  g_auto (PrismE2bReply) reply = { 0 };
-  g_autoptr (GError) failure = NULL;
-
-  if (!check_spec (spec, error) || !init_network (spec, &network, cancellable, error))
-    return NULL;
-  promised = make_capabilities (&network, NULL);
-  if (!prism_capabilities_check_required (promised, prism_sandbox_spec_get_require (spec), error)
-      || (body = prism_e2b_create_new (&create, error)) == NULL)
-    return NULL;
-  prism_redactor_add_environment (prism_e2b_client_get_redactor (client), prism_sandbox_spec_get_secrets (spec));
-  self = sandbox_new (client, options, spec);
-  if (!ask (client, "POST", "/sandboxes", "create the sandbox", body, FALSE, &reply, cancellable, &failure)
-      || !prism_e2b_identity_parse (reply.body, &self->identity, &failure))
-    {
-      if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE)
-          && !g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID))
-        look_for_stray (client, own_id, &failure);
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return NULL;
-    }
-  if (self->identity.access_token != NULL)
-    prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
-  self->owned = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST;
-  if (settle (self, &network, cancellable, error))
-    return PRISM_SANDBOX (g_steal_pointer (&self));
-  if (!destroy (self, NULL, &failure))
-    g_prefix_error (error, "%s; ", failure->message);
-  return NULL;
-}
-
-/* --- an existing one -------------------------------------------------------------------------------------- */
-
-static gboolean
-is_ours (const PrismE2bDetail *detail)
-{
-  return g_strv_contains ((const char *const *)detail->labels, PRISM_E2B_LABEL_SANDBOX "=1");
-}
-
-/* Looked at first: to connect to a paused one would resume it. */
-PrismSandbox *
-prism_e2b_sandbox_connect (PrismE2bClient *client,
-                           const PrismE2bOptions *options,
-                           const char *reference,
-                           GCancellable *cancellable,
-                           GError **error)
-{
-  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
-  g_autoptr (PrismE2bSandbox) self = NULL;
-  g_auto (PrismE2bDetail) detail = { 0 };
-  g_autoptr (JsonNode) node = NULL;
-  const char *id = g_str_has_prefix (reference, PRISM_E2B_SANDBOX_PREFIX)
-                       ? reference + strlen (PRISM_E2B_SANDBOX_PREFIX)
-                       : reference;
-  const char *token, *domain;
-
-  if (!prism_e2b_id_is_valid (id))
-    {
-      g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND, "the reference names no sandbox");
-      return NULL;
-    }
-  if (!ask_detail (client, id, &detail, &node, cancellable, error))
-    return NULL;
-  if (!is_ours (&detail) || detail.state == PRISM_E2B_STATE_UNKNOWN)
-    {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "sandbox %s %s", id,
-                   is_ours (&detail) ? "is in no state that is known" : "was not made by this library");
-      return NULL;
-    }
-  self = sandbox_new (client, options, spec);
-  token = prism_http_json_text (prism_http_json_get (node, "envdAccessToken", NULL));
-  domain = prism_http_json_text (prism_http_json_get (node, "domain", NULL));
-  {
-    /* The same grammar as where it was created. */
-    g_autoptr (JsonObject) object = json_object_new ();
-    JsonNode *copy = json_node_new (JSON_NODE_OBJECT);
-    g_autoptr (GBytes) bytes = NULL;
-
-    json_object_set_string_member (object, "sandboxID", detail.id);
-    if (token != NULL)
-      json_object_set_string_member (object, "envdAccessToken", token);
-    if (domain != NULL)
-      json_object_set_string_member (object, "domain", domain);
-    json_node_set_object (copy, object);
-    bytes = prism_e2b_json_to_bytes (copy);
-    if (!prism_e2b_identity_parse (bytes, &self->identity, error))
-      return NULL;
-  }
-  if (token != NULL)
-    prism_redactor_add (prism_e2b_client_get_redactor (client), token);
-  self->status = detail.state == PRISM_E2B_STATE_RUNNING ? PRISM_SANDBOX_STATUS_RUNNING : PRISM_SANDBOX_STATUS_STOPPED;
-  self->end_us = detail.state == PRISM_E2B_STATE_RUNNING ? detail.end_us : 0;
-  self->capabilities =
-      make_capabilities (NULL, "not enforced: it was made elsewhere, and by which policy is not known");
-  return PRISM_SANDBOX (g_steal_pointer (&self));
-}
-
-char **
-prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
-  g_autoptr (GStrvBuilder) references = g_strv_builder_new ();
-  g_autofree char *token = NULL;
-
-  do
-    {
-      g_autofree char *path = prism_e2b_list_path (PRISM_E2B_LABEL_SANDBOX, "1", token);
-      g_auto (PrismE2bReply) reply = { 0 };
-      guint before = details->len;
-
-      if (!ask (client, "GET", path, "list the sandboxes", NULL, TRUE, &reply, cancellable, error)
-          || !prism_e2b_details_parse (reply.body, details, error))
-        return NULL;
-      g_free (token);
-      token = g_steal_pointer (&reply.next_token);
-      /* A cursor that leads nowhere is the end. */
-      if (token != NULL && (!prism_e2b_page_token_is_valid (token) || details->len == before))
-        g_clear_pointer (&token, g_free);
-    }
-  while (token != NULL);
-  for (guint i = 0; i < details->len; i++)
-    {
-      g_autofree char *reference =
-          g_strconcat (PRISM_E2B_SANDBOX_PREFIX, ((PrismE2bDetail *)details->pdata[i])->id, NULL);
-      g_strv_builder_add (references, reference);
-    }
-  return g_strv_builder_end (references);
-}
-
 /* --- the object --------------------------------------------------------------------------------------------- */
 
 static void
@@ -901,6 +365,16 @@ prism_e2b_sandbox_finalize (GObject *object)
   g_mutex_clear (&self->lock);
   g_clear_pointer (&self->client, prism_e2b_client_unref);
   G_OBJECT_CLASS (prism_e2b_sandbox_parent_class)->finalize (object);
+}
+
+static void
+sandbox_init (PrismSandboxInterface *iface)
+{
+  iface->exec = prism_e2b_sandbox_exec;
+  iface->start_process = prism_e2b_sandbox_start_process;
+  iface->attach_process = prism_e2b_sandbox_attach_process;
+  prism_e2b_life_init (iface);
+  prism_e2b_files_init (iface);
 }
 
 static void

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sandboxes: new ones, and those that are there. */
+#include <string.h>
+
+#include "prism-e2b-reference.h"
+#include "prism-e2b-sandbox-private.h"
+
+static PrismE2bSandbox *
+sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandboxSpec *spec)
+{
+  PrismE2bSandbox *self = g_object_new (PRISM_TYPE_E2B_SANDBOX, NULL);
+
+  self->client = prism_e2b_client_ref (client);
+  self->spec = g_object_ref (spec);
+  self->workspace = g_strdup (prism_sandbox_spec_get_sandbox_path (spec));
+  self->user = g_strdup (options->user);
+  self->keep_memory = TRUE;
+  return self;
+}
+
+static void
+want (GString *wrong, gboolean fine, const char *what)
+{
+  if (!fine)
+    g_string_append_printf (wrong, "%s%s", wrong->len > 0 ? "; " : "", what);
+}
+
+/* What a service far away cannot do, all of it at once. */
+static gboolean
+check_spec (PrismSandboxSpec *spec, GError **error)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  const char *const *hide = prism_sandbox_spec_get_hide (spec), *const *protect = prism_sandbox_spec_get_protect (spec);
+
+  want (wrong, prism_sandbox_spec_get_workspace (spec) == NULL,
+        "a folder of this host is not there; leave the workspace out, and import what is needed");
+  want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_mounts (spec)) == 0,
+        "folders of this host cannot be mounted there");
+  want (wrong, (hide == NULL || *hide == NULL) && (protect == NULL || *protect == NULL),
+        "there is nothing of this host to hide or protect");
+  want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_credentials (spec)) == 0,
+        "credentials cannot be kept from it: nothing on the way is this library's");
+  want (wrong, prism_sandbox_spec_get_audit (spec) == NULL,
+        "what leaves it is not seen here and cannot be written down");
+  want (wrong, prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_CUSTOM, "there are no networks to name");
+  if (wrong->len == 0)
+    return TRUE;
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "%s", wrong->str);
+  return FALSE;
+}
+
+static gboolean
+init_network (PrismSandboxSpec *spec, PrismE2bNetwork *network, GCancellable *cancellable, GError **error)
+{
+  PrismEgressPolicy *policy = prism_sandbox_spec_get_network (spec) == PRISM_NETWORK_MODE_EGRESS
+                                  ? prism_sandbox_spec_get_egress_policy (spec)
+                                  : NULL;
+  g_autoptr (PrismEgressPolicy) now = NULL;
+
+  if (policy != NULL && (now = prism_egress_policy_resolve (policy, cancellable, error)) == NULL)
+    return FALSE;
+  return prism_e2b_network_init (network, now, error);
+}
+
+/* Its answer was lost: whether there is one now says its label. What is found is destroyed,
+ * for nobody knows its token. */
+static void
+look_for_stray (PrismE2bClient *client, const char *own_id, GError **error)
+{
+  g_autofree char *path = prism_e2b_list_path (PRISM_E2B_LABEL_ID, own_id, NULL);
+  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_autoptr (GError) failure = NULL;
+
+  if (!prism_e2b_ask (client, "GET", path, "look for the sandbox", NULL, TRUE, &reply, NULL, &failure)
+      || !prism_e2b_details_parse (reply.body, details, &failure))
+    {
+      g_prefix_error (error, "there may be a sandbox with the label %s=%s: ", PRISM_E2B_LABEL_ID, own_id);
+      return;
+    }
+  if (details->len == 0)
+    g_prefix_error (error, "no sandbox was made, as the service says now: ");
+  for (guint i = 0; i < details->len; i++)
+    {
+      const char *id = ((PrismE2bDetail *)details->pdata[i])->id;
+      g_autofree char *one = g_strconcat ("/sandboxes/", id, NULL);
+      g_auto (PrismE2bReply) gone = { 0 };
+
+      if (prism_e2b_ask (client, "DELETE", one, "destroy the sandbox", NULL, TRUE, &gone, NULL, NULL))
+        g_prefix_error (error, "sandbox %s was made, and was destroyed again: ", id);
+      else
+        g_prefix_error (error, "sandbox %s was made and may live on: ", id);
+    }
+}
+
+static gboolean
+make_workspace (PrismE2bSandbox *self, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GBytes) body = prism_e2b_path_new (self->workspace, 0, error);
+  PrismE2bRequest request = {
+    .plane = PRISM_E2B_PLANE_DATA,
+    .identity = &self->identity,
+    .method = "POST",
+    .path = "/filesystem.Filesystem/MakeDir",
+    .what = "make the workspace",
+    .user = self->user,
+    .body = body,
+    .rpc = TRUE,
+    .idempotent = TRUE,
+    .deadline = g_get_monotonic_time () + 15 * G_USEC_PER_SEC,
+  };
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_autoptr (GError) failure = NULL;
+
+  if (body == NULL)
+    return FALSE;
+  if (prism_e2b_client_call (self->client, &request, &reply, cancellable, &failure))
+    return TRUE;
+  /* STATE: it is there already. */
+  if (g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE))
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
+/* A refusal that was not heard, or a claim that does not hold, leaves nothing behind. */
+static gboolean
+settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, GCancellable *cancellable, GError **error)
+{
+  g_auto (PrismE2bDetail) detail = { 0 };
+  g_autoptr (JsonNode) node = NULL;
+  const char *why = NULL;
+
+  if (!prism_e2b_ask_detail (self->client, self->identity.id, &detail, &node, cancellable, error))
+    return FALSE;
+  self->end_us = detail.end_us;
+  if (!prism_e2b_network_matches (network, node, &why))
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "the network policy does not hold: %s",
+                   why);
+      return FALSE;
+    }
+  self->capabilities = prism_e2b_capabilities_new (network, NULL);
+  return prism_capabilities_check_required (self->capabilities, prism_sandbox_spec_get_require (self->spec), error)
+         && make_workspace (self, cancellable, error);
+}
+
+PrismSandbox *
+prism_e2b_sandbox_create (PrismE2bClient *client,
+                          const PrismE2bOptions *options,
+                          PrismSandboxSpec *spec,
+                          GCancellable *cancellable,
+                          GError **error)
+{
+  g_auto (PrismE2bNetwork) network = { 0 };
+  g_autofree char *own_id = g_uuid_string_random ();
+  PrismE2bCreate create = {
+    .template_name = options->template_name != NULL ? options->template_name : "base",
+    .timeout_s = prism_e2b_choose_seconds (spec),
+    .pause_at_end = g_strcmp0 (options->on_timeout, "pause") == 0,
+    .keep_memory = TRUE,
+    .own_id = own_id,
+    .labels = prism_sandbox_spec_get_labels (spec),
+    .network = &network,
+  };
+  g_autoptr (PrismE2bSandbox) self = NULL;
+  g_autoptr (PrismCapabilities) promised = NULL;
+  g_autoptr (GBytes) body = NULL;
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_autoptr (GError) failure = NULL;
+
+  if (!check_spec (spec, error) || !init_network (spec, &network, cancellable, error))
+    return NULL;
+  promised = prism_e2b_capabilities_new (&network, NULL);
+  if (!prism_capabilities_check_required (promised, prism_sandbox_spec_get_require (spec), error)
+      || (body = prism_e2b_create_new (&create, error)) == NULL)
+    return NULL;
+  prism_redactor_add_environment (prism_e2b_client_get_redactor (client), prism_sandbox_spec_get_secrets (spec));
+  self = sandbox_new (client, options, spec);
+  if (!prism_e2b_ask (client, "POST", "/sandboxes", "create the sandbox", body, FALSE, &reply, cancellable, &failure)
+      || !prism_e2b_identity_parse (reply.body, &self->identity, &failure))
+    {
+      if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE)
+          && !g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID))
+        look_for_stray (client, own_id, &failure);
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+  if (self->identity.access_token != NULL)
+    prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
+  self->owned = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST;
+  if (settle (self, &network, cancellable, error))
+    return PRISM_SANDBOX (g_steal_pointer (&self));
+  if (!prism_e2b_sandbox_destroy (self, NULL, &failure))
+    g_prefix_error (error, "%s; ", failure->message);
+  return NULL;
+}
+
+/* --- an existing one -------------------------------------------------------------------------------------- */
+
+static gboolean
+is_ours (const PrismE2bDetail *detail)
+{
+  return g_strv_contains ((const char *const *)detail->labels, PRISM_E2B_LABEL_SANDBOX "=1");
+}
+
+/* Looked at first: to connect to a paused one would resume it. */
+PrismSandbox *
+prism_e2b_sandbox_connect (PrismE2bClient *client,
+                           const PrismE2bOptions *options,
+                           const char *reference,
+                           GCancellable *cancellable,
+                           GError **error)
+{
+  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
+  g_autoptr (PrismE2bSandbox) self = NULL;
+  g_auto (PrismE2bDetail) detail = { 0 };
+  g_autoptr (JsonNode) node = NULL;
+  const char *id = g_str_has_prefix (reference, PRISM_E2B_SANDBOX_PREFIX)
+                       ? reference + strlen (PRISM_E2B_SANDBOX_PREFIX)
+                       : reference;
+  const char *token, *domain;
+
+  if (!prism_e2b_id_is_valid (id))
+    {
+      g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND, "the reference names no sandbox");
+      return NULL;
+    }
+  if (!prism_e2b_ask_detail (client, id, &detail, &node, cancellable, error))
+    return NULL;
+  if (!is_ours (&detail) || detail.state == PRISM_E2B_STATE_UNKNOWN)
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "sandbox %s %s", id,
+                   is_ours (&detail) ? "is in no state that is known" : "was not made by this library");
+      return NULL;
+    }
+  self = sandbox_new (client, options, spec);
+  token = prism_http_json_text (prism_http_json_get (node, "envdAccessToken", NULL));
+  domain = prism_http_json_text (prism_http_json_get (node, "domain", NULL));
+  {
+    /* The same grammar as where it was created. */
+    g_autoptr (JsonObject) object = json_object_new ();
+    JsonNode *copy = json_node_new (JSON_NODE_OBJECT);
+    g_autoptr (GBytes) bytes = NULL;
+
+    json_object_set_string_member (object, "sandboxID", detail.id);
+    if (token != NULL)
+      json_object_set_string_member (object, "envdAccessToken", token);
+    if (domain != NULL)
+      json_object_set_string_member (object, "domain", domain);
+    json_node_set_object (copy, object);
+    bytes = prism_e2b_json_to_bytes (copy);
+    if (!prism_e2b_identity_parse (bytes, &self->identity, error))
+      return NULL;
+  }
+  if (token != NULL)
+    prism_redactor_add (prism_e2b_client_get_redactor (client), token);
+  self->status = detail.state == PRISM_E2B_STATE_RUNNING ? PRISM_SANDBOX_STATUS_RUNNING : PRISM_SANDBOX_STATUS_STOPPED;
+  self->end_us = detail.state == PRISM_E2B_STATE_RUNNING ? detail.end_us : 0;
+  self->capabilities =
+      prism_e2b_capabilities_new (NULL, "not enforced: it was made elsewhere, and by which policy is not known");
+  return PRISM_SANDBOX (g_steal_pointer (&self));
+}
+
+char **
+prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
+  g_autoptr (GStrvBuilder) references = g_strv_builder_new ();
+  g_autofree char *token = NULL;
+
+  do
+    {
+      g_autofree char *path = prism_e2b_list_path (PRISM_E2B_LABEL_SANDBOX, "1", token);
+      g_auto (PrismE2bReply) reply = { 0 };
+      guint before = details->len;
+
+      if (!prism_e2b_ask (client, "GET", path, "list the sandboxes", NULL, TRUE, &reply, cancellable, error)
+          || !prism_e2b_details_parse (reply.body, details, error))
+        return NULL;
+      g_free (token);
+      token = g_steal_pointer (&reply.next_token);
+      /* A cursor that leads nowhere is the end. */
+      if (token != NULL && (!prism_e2b_page_token_is_valid (token) || details->len == before))
+        g_clear_pointer (&token, g_free);
+    }
+  while (token != NULL);
+  for (guint i = 0; i < details->len; i++)
+    {
+      g_autofree char *reference =
+          g_strconcat (PRISM_E2B_SANDBOX_PREFIX, ((PrismE2bDetail *)details->pdata[i])->id, NULL);
+      g_strv_builder_add (references, reference);
+    }
+  return g_strv_builder_end (references);
+}

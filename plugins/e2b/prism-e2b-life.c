@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a sandbox is paused, resumed and destroyed, and its way out changed. All of that waits
+ * for the control plane, in a thread that may. */
+#include <string.h>
+
+#include "prism-e2b-sandbox-private.h"
+
+typedef struct
+{
+  PrismE2bSandbox *self;
+  PrismOutcome outcome;
+} Ending;
+
+static gboolean
+end_runs (gpointer data)
+{
+  Ending *ending = data;
+  g_autoptr (GPtrArray) runs = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_e2b_run_unref);
+
+  for (guint i = 0; i < ending->self->runs->len; i++)
+    g_ptr_array_add (runs, prism_e2b_run_ref (ending->self->runs->pdata[i]));
+  for (guint i = 0; i < runs->len; i++)
+    {
+      prism_e2b_run_end (runs->pdata[i], ending->outcome, NULL);
+      prism_e2b_run_detach (runs->pdata[i]);
+    }
+  return G_SOURCE_REMOVE;
+}
+
+static void
+ending_free (gpointer data)
+{
+  g_object_unref (((Ending *)data)->self);
+  g_free (data);
+}
+
+/* Everything of it was ended, by the service: nothing more will be heard of it. */
+static void
+end_all (PrismE2bSandbox *self, PrismOutcome outcome)
+{
+  Ending *ending = g_new (Ending, 1);
+
+  *ending = (Ending){ g_object_ref (self), outcome };
+  prism_e2b_client_invoke (self->client, end_runs, ending, ending_free);
+}
+
+/* What the service does not confirm is not said to be so: a machine that lives on costs. */
+gboolean
+prism_e2b_sandbox_destroy (PrismE2bSandbox *self, GCancellable *cancellable, GError **error)
+{
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_autoptr (GError) failure = NULL;
+  gboolean destroyed;
+
+  g_mutex_lock (&self->lock);
+  destroyed = self->destroyed;
+  g_mutex_unlock (&self->lock);
+  if (destroyed)
+    return TRUE;
+  if (!prism_e2b_sandbox_ask (self, "DELETE", "", "destroy the sandbox", NULL, TRUE, &reply, cancellable, &failure)
+      && !g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
+    {
+      g_propagate_prefixed_error (error, g_steal_pointer (&failure), "sandbox %s may live on: ", self->identity.id);
+      return FALSE;
+    }
+  g_mutex_lock (&self->lock);
+  self->destroyed = TRUE;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+static void
+answer (PrismOperation *operation, gboolean fine, const GError *error)
+{
+  if (fine)
+    prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
+  else
+    prism_operation_fail (operation, error);
+}
+
+static void
+do_kill (gpointer sandbox, PrismOperation *operation)
+{
+  PrismE2bSandbox *self = sandbox;
+  g_autoptr (GError) error = NULL;
+  gboolean fine = prism_e2b_sandbox_destroy (self, prism_operation_get_cancellable (operation), &error);
+
+  if (fine)
+    {
+      g_atomic_int_compare_and_exchange (&self->status, PRISM_SANDBOX_STATUS_RUNNING, PRISM_SANDBOX_STATUS_STOPPED);
+      end_all (self, PRISM_OUTCOME_CANCELLED);
+    }
+  answer (operation, fine, error);
+}
+
+static void
+do_close (gpointer sandbox, PrismOperation *operation)
+{
+  PrismE2bSandbox *self = sandbox;
+  g_autoptr (GError) error = NULL;
+  gboolean fine = prism_e2b_sandbox_destroy (self, prism_operation_get_cancellable (operation), &error);
+
+  g_atomic_int_set (&self->status, fine ? PRISM_SANDBOX_STATUS_REMOVED : PRISM_SANDBOX_STATUS_FAILED);
+  if (fine)
+    end_all (self, PRISM_OUTCOME_CANCELLED);
+  answer (operation, fine, error);
+}
+
+/* One that is paused already stays what it is; whether it is, the service says. */
+static void
+do_pause (gpointer sandbox, PrismOperation *operation)
+{
+  PrismE2bSandbox *self = sandbox;
+  GCancellable *cancellable = prism_operation_get_cancellable (operation);
+  g_autoptr (GBytes) body = prism_e2b_pause_new (self->keep_memory);
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_auto (PrismE2bDetail) detail = { 0 };
+  g_autoptr (GError) error = NULL;
+  gboolean fine =
+      prism_e2b_sandbox_check_running (self, &error)
+      && prism_e2b_sandbox_ask (self, "POST", "/pause", "pause the sandbox", body, FALSE, &reply, cancellable, &error);
+
+  if (!fine && g_atomic_int_get (&self->status) == PRISM_SANDBOX_STATUS_RUNNING
+      && prism_e2b_ask_detail (self->client, self->identity.id, &detail, NULL, cancellable, NULL)
+      && detail.state == PRISM_E2B_STATE_PAUSED)
+    fine = TRUE;
+  if (fine)
+    {
+      g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_STOPPED);
+      /* Without its memory nothing of them is left; with it their streams are cut all the same. */
+      end_all (self, PRISM_OUTCOME_LOST);
+    }
+  answer (operation, fine, error);
+}
+
+gint64
+prism_e2b_choose_seconds (PrismSandboxSpec *spec)
+{
+  gint64 wall = prism_limits_get (prism_sandbox_spec_get_limits (spec), "wall-time-ms");
+  return wall > 0 ? (wall + 999) / 1000 : 300;
+}
+
+/* Who answers with another id has made another sandbox of it: that one is followed. */
+static void
+do_resume (gpointer sandbox, PrismOperation *operation)
+{
+  PrismE2bSandbox *self = sandbox;
+  GCancellable *cancellable = prism_operation_get_cancellable (operation);
+  gint64 seconds = prism_e2b_choose_seconds (self->spec);
+  g_autoptr (GBytes) body = prism_e2b_timeout_new (seconds);
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_auto (PrismE2bIdentity) identity = { 0 };
+  g_autoptr (GError) error = NULL;
+  gboolean fine = FALSE;
+
+  if (g_atomic_int_get (&self->status) != PRISM_SANDBOX_STATUS_STOPPED || self->destroyed)
+    g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE, "the sandbox is not paused");
+  else if (prism_e2b_sandbox_ask (self, "POST", "/connect", "resume the sandbox", body, FALSE, &reply, cancellable,
+                                  &error))
+    fine = prism_e2b_identity_parse (reply.body, &identity, &error);
+  if (fine && strcmp (identity.id, self->identity.id) != 0)
+    {
+      fine = FALSE;
+      g_set_error (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
+                   "the service resumed it as another sandbox, %s; connect to that one", identity.id);
+    }
+  if (fine)
+    {
+      g_mutex_lock (&self->lock);
+      self->end_us = g_get_real_time () + seconds * G_USEC_PER_SEC;
+      g_mutex_unlock (&self->lock);
+      g_atomic_int_set (&self->status, PRISM_SANDBOX_STATUS_RUNNING);
+    }
+  answer (operation, fine, error);
+}
+
+PrismCapabilities *
+prism_e2b_capabilities_new (const PrismE2bNetwork *network, const char *unsure)
+{
+  PrismControls controls = PRISM_CONTROLS_WORKSPACE | PRISM_CONTROLS_FILESYSTEM | PRISM_CONTROLS_PROCESS;
+  GVariantBuilder evidence = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a{ss}"));
+  g_autofree char *way_out = network != NULL ? prism_e2b_network_dup_evidence (network) : NULL;
+  const char *text = unsure != NULL ? unsure : way_out;
+  const char *machine = "a virtual machine of the service's: nothing of this host is in it; what the service promises, "
+                        "not what was tried";
+
+  if (network != NULL && unsure == NULL)
+    controls |= prism_e2b_network_get_controls (network);
+  g_variant_builder_add (&evidence, "{ss}", "workspace", "commands and files go through one agent of the service's");
+  g_variant_builder_add (&evidence, "{ss}", "filesystem", machine);
+  g_variant_builder_add (&evidence, "{ss}", "process", machine);
+  g_variant_builder_add (&evidence, "{ss}", "privilege", "not enforced: commands may become root in their machine");
+  g_variant_builder_add (&evidence, "{ss}", "network", text);
+  g_variant_builder_add (&evidence, "{ss}", "egress", text);
+  return prism_capabilities_new (controls, g_variant_builder_end (&evidence));
+}
+
+static void
+do_set_network (gpointer sandbox, PrismOperation *operation)
+{
+  PrismE2bSandbox *self = sandbox;
+  GCancellable *cancellable = prism_operation_get_cancellable (operation);
+  PrismEgressPolicy *policy = prism_control_operation_get_policy (PRISM_CONTROL_OPERATION (operation));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismEgressPolicy) now = prism_egress_policy_resolve (policy, cancellable, &error);
+  g_auto (PrismE2bNetwork) network = { 0 };
+  g_auto (PrismE2bReply) reply = { 0 };
+  g_autoptr (GBytes) body = NULL;
+  gboolean fine =
+      now != NULL && prism_e2b_sandbox_check_running (self, &error) && prism_e2b_network_init (&network, now, &error);
+
+  if (fine)
+    {
+      body = prism_e2b_network_to_update (&network);
+      fine = prism_e2b_sandbox_ask (self, "PUT", "/network", "change the network policy", body, TRUE, &reply,
+                                    cancellable, &error);
+      g_mutex_lock (&self->lock);
+      prism_capabilities_unref (self->capabilities);
+      self->capabilities = prism_e2b_capabilities_new (
+          &network, fine ? NULL : "not enforced: a change of the policy failed, and which one holds is not known");
+      g_mutex_unlock (&self->lock);
+    }
+  answer (operation, fine, error);
+}
+
+#define IN_A_THREAD(name, work)                                                                                        \
+  static void name (PrismSandbox *sandbox, PrismControlOperation *operation)                                           \
+  {                                                                                                                    \
+    prism_operation_run_in_thread (PRISM_OPERATION (operation), work);                                                 \
+  }
+
+IN_A_THREAD (sandbox_kill, do_kill)
+IN_A_THREAD (sandbox_close, do_close)
+IN_A_THREAD (sandbox_pause, do_pause)
+IN_A_THREAD (sandbox_resume, do_resume)
+IN_A_THREAD (sandbox_set_network_policy, do_set_network)
+
+void
+prism_e2b_life_init (PrismSandboxInterface *iface)
+{
+  iface->set_network_policy = sandbox_set_network_policy;
+  iface->pause = sandbox_pause;
+  iface->stop = sandbox_pause;
+  iface->resume = sandbox_resume;
+  iface->kill = sandbox_kill;
+  iface->close = sandbox_close;
+}
