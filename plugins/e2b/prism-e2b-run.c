@@ -292,11 +292,21 @@ take_message (PrismE2bRun *self, const guint8 *payload, gsize size, GError **err
   return TRUE;
 }
 
+/* The answer had begun, so it may run: nobody knows as what. */
+static void
+fail_start (PrismE2bRun *self, const char *why)
+{
+  g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST, "cannot %s: %s%s",
+                                          self->spec.start == NULL ? "connect to the process" : "start the command",
+                                          why, self->spec.start == NULL ? "" : "; whether it runs is not known");
+  tell (self, error);
+}
+
 static void
 broke (PrismE2bRun *self, const GError *error)
 {
   if (self->pid == 0)
-    tell (self, error);
+    fail_start (self, error->message);
   else
     lose (self, error->message);
 }
@@ -312,10 +322,15 @@ take_last (PrismE2bRun *self, const guint8 *payload, gsize size)
   if (self->ended)
     tell (self, NULL);
   else if (error == NULL)
-    error = g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
-                                 "the stream ended without the command's end");
-  if (!self->told)
-    broke (self, error);
+    {
+      error = g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
+                                   "the stream ended without the command's end");
+      broke (self, error);
+    }
+  else if (self->pid == 0)
+    tell (self, error); /* the service itself says that it did not start */
+  else
+    lose (self, error->message);
 }
 
 /* As far as the buffer goes, or until somebody says to wait. */
@@ -377,10 +392,7 @@ arrived (GObject *source, GAsyncResult *result, gpointer data)
   if (self->ended)
     tell (self, NULL);
   else if (self->pid == 0)
-    {
-      g_autoptr (GError) failure = prism_e2b_transport_to_error (error, "start the command", FALSE);
-      tell (self, failure);
-    }
+    fail_start (self, error->message);
   else
     {
       g_autofree char *reason = g_strdup_printf ("its stream was cut: %s", error->message);

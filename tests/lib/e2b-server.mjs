@@ -15,7 +15,8 @@
 //    "cutStream": N      the next streams end after N bytes
 //    "pieces": N         streams are sent N bytes at a time
 //    "noEnd": N          the next N streams lack their end-of-stream message
-//    "delayStart": MS    of every stream's first message}
+//    "delayStart": MS    of every stream's first message
+//    "every": N          each Nth command that is started meets a fault, of each kind in turn}
 // GET /counts tells what was asked, and what lives.
 import http from 'node:http';
 import crypto from 'node:crypto';
@@ -37,7 +38,7 @@ const signals = {SIGHUP: 'hangup', SIGINT: 'interrupt', SIGQUIT: 'quit', SIGILL:
 
 const sandboxes = new Map(); // by id, living ones
 const counts = {requests: {}, created: 0, streams: 0};
-let faults = {};
+let faults = {}, started = 0, turn = 0;
 
 class Failure extends Error {
   constructor (status, message, more = {}) { super(message); this.status = status; this.more = more; }
@@ -769,6 +770,21 @@ async function data (url, request, response) {
   return reply(response, 200, answer);
 }
 
+// Refused; cut before, and after it began; cut within its output; without an end of stream.
+function meetEvery (request) {
+  if (!faults.every || !request.url.endsWith('/process.Process/Start') || ++started % faults.every !== 0)
+    return;
+  const kind = turn++ % 5;
+  if (kind === 0)
+    (faults.refuse ??= []).push({path: 'Process/Start', status: [429, 502, 503, 500][turn % 4], times: 1});
+  else if (kind === 1)
+    (faults.cut ??= []).push({path: 'Process/Start', times: 1});
+  else if (kind === 4)
+    faults.noEnd = 1;
+  else
+    faults.cutStream = kind === 2 ? 0 : 70;
+}
+
 async function handle (request, response) {
   const url = new URL(request.url, 'http://localhost');
   const plane = /^\/(v2\/)?sandboxes(\/|$)/.test(url.pathname) ? 'control' : 'data';
@@ -781,6 +797,7 @@ async function handle (request, response) {
       processes: [...sandboxes.values()].flatMap(s => [...s.processes.values()]).filter(p => !p.end).length});
   const key = `${request.method} ${url.pathname.replace(/\/i[0-9a-f]{20}/, '/ID')}`;
   counts.requests[key] = (counts.requests[key] ?? 0) + 1;
+  meetEvery(request);
   const refuse = takeFault('refuse', request), cut = refuse ? undefined : takeFault('cut', request);
   if (refuse) {
     request.resume();

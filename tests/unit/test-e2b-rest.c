@@ -6,6 +6,7 @@
 #include "prism-e2b-envelope.h"
 #include "prism-e2b-error.h"
 #include "prism-e2b-event.h"
+#include "prism-e2b-reference.h"
 #include "prism-e2b-rest.h"
 
 static void
@@ -437,6 +438,39 @@ test_entries (void)
     }
 }
 
+static void
+test_reference (void)
+{
+  static const char *const wrong[] = {
+    "",
+    "prism-e2b-proc:",
+    "prism-e2b-proc:e30",
+    "prism-e2b-proc:!!",
+    "prism-docker-proc:e30",
+    "prism-e2b-proc:eyJ2IjoxLCJzaWQiOiIuLi94IiwicGlkIjo0MiwiZnAiOiJhIiwid3MiOiIvIn0", /* sid ../x */
+    "prism-e2b-proc:eyJ2IjoyLCJzaWQiOiJhIiwicGlkIjo0MiwiZnAiOiJhIiwid3MiOiIvIn0",     /* v 2 */
+    "prism-e2b-proc:eyJ2IjoxLCJzaWQiOiJhIiwicGlkIjowLCJmcCI6ImEiLCJ3cyI6Ii8ifQ",      /* pid 0 */
+  };
+  const char *text = "prism-e2b-proc:"
+                     "eyJ2IjoxLCJzaWQiOiJzYngxIiwicGlkIjo0MiwiZnAiOiI1MjdjNDg0YmNjM2JiMjE5ZTkyZWQ2MWY5OWZmOTY4ZjMxMTQzZ"
+                     "jg5ZTUzZmRhOTNkMDliNzRjMGNlMzE3N2Q0Iiwid3MiOiIvd29ya3NwYWNlIn0";
+  PrismE2bReference reference = { (char *)"sbx1", 42,
+                                  (char *)"527c484bcc3bb219e92ed61f99ff968f31143f89e53fda93d09b74c0ce3177d4",
+                                  (char *)"/workspace" };
+  g_autofree char *made = prism_e2b_reference_format (&reference);
+  g_auto (PrismE2bReference) read = { 0 };
+
+  g_assert_cmpstr (made, ==, text);
+  g_assert_true (prism_e2b_reference_parse (text, &read));
+  g_assert_cmpstr (read.sandbox, ==, "sbx1");
+  g_assert_cmpint (read.pid, ==, 42);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_auto (PrismE2bReference) none = { 0 };
+      g_assert_false (prism_e2b_reference_parse (wrong[i], &none));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -453,5 +487,6 @@ main (int argc, char **argv)
   g_test_add_func ("/e2b-rest/identity", test_identity);
   g_test_add_func ("/e2b-rest/paths", test_paths);
   g_test_add_func ("/e2b-rest/entries", test_entries);
+  g_test_add_func ("/e2b-rest/reference", test_reference);
   return g_test_run ();
 }
