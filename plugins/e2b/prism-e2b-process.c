@@ -218,6 +218,8 @@ ended (PrismE2bRun *run, const GError *error, gpointer data)
 
   g_ptr_array_remove_fast (self->sandbox->runs, run);
   g_cancellable_cancel (self->input_stop);
+  /* Who still writes learns that nobody reads (EPIPE; GIO's sockets ignore the signal). */
+  g_clear_object (&self->input);
   if (operation != NULL && error != NULL)
     prism_operation_fail (PRISM_OPERATION (operation), error);
   self->result = prism_e2b_run_new_result (run);

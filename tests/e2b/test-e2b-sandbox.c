@@ -280,6 +280,48 @@ test_process (Box *box, gconstpointer data)
   g_assert_cmpint (prism_result_get_term_signal (result), ==, SIGKILL);
 }
 
+static void
+read_until (GInputStream *stream, const char *wanted)
+{
+  g_autoptr (GString) all = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  while (strstr (all->str, wanted) == NULL)
+    {
+      char buffer[256];
+      gssize n = g_input_stream_read (stream, buffer, sizeof buffer, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (n, >, 0);
+      g_string_append_len (all, buffer, n);
+    }
+}
+
+static void
+test_terminal (Box *box, gconstpointer data)
+{
+  g_autoptr (PrismCommand) command =
+      prism_command_new_shell ("tty -s && stty size; read x; stty size; echo got $x; read y");
+  g_autoptr (PrismProcess) process = NULL;
+  g_autoptr (PrismResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+
+  make (box);
+  prism_command_set_pty_size (command, 90, 30);
+  process = prism_sandbox_start_process (box->sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_null (prism_process_get_stderr_stream (process));
+  read_until (prism_process_get_stdout_stream (process), "30 90");
+  g_assert_true (prism_process_resize (process, 100, 40, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_true (g_output_stream_write_all (prism_process_get_stdin_stream (process), "hi\n", 3, NULL, NULL, &error));
+  read_until (prism_process_get_stdout_stream (process), "got hi");
+  /* The end of its input is the terminal's own sign of it. */
+  g_assert_true (g_output_stream_close (prism_process_get_stdin_stream (process), NULL, &error));
+  result = prism_process_wait (process, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
+}
+
 /* What is not read holds the process up, and its end is heard all the same. */
 static void
 test_process_unread (Box *box, gconstpointer data)
@@ -582,6 +624,7 @@ main (int argc, char **argv)
   ADD ("/e2b/timeout", test_timeout);
   ADD ("/e2b/cancel", test_cancel);
   ADD ("/e2b/process", test_process);
+  ADD ("/e2b/terminal", test_terminal);
   ADD ("/e2b/process-unread", test_process_unread);
   ADD ("/e2b/files", test_files);
   ADD ("/e2b/pause", test_pause);

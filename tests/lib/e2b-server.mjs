@@ -271,6 +271,40 @@ function control (method, url, body) {
   throw new Failure(404, 'no such path');
 }
 
+// A terminal's other end. Says the command's pid on descriptor 3, takes its size from 4, and
+// ends as the command did.
+const TERMINAL = `
+import fcntl, os, pty, select, signal, struct, sys, termios
+columns, rows, *argv = sys.argv[1:]
+def resize(fd, columns, rows):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", int(rows), int(columns), 0, 0))
+pid, master = pty.fork()
+if pid == 0:
+    os.close(3)
+    os.close(4)
+    resize(0, columns, rows)
+    os.execv("/bin/sh", ["sh", "-c", 'exec "$0" "$@"', *argv])
+os.write(3, b"%d\\n" % pid)
+sources = [0, 4, master]
+while master in sources:
+    for fd in select.select(sources, [], [])[0]:
+        try:
+            data = os.read(fd, 16384)
+        except OSError:
+            data = b""
+        if not data:
+            sources.remove(fd)
+        elif fd == 4:
+            resize(master, *data.split(b"\\n")[-2].split())
+        else:
+            os.write(1 if fd == master else master, data)
+status = os.waitpid(pid, 0)[1]
+if os.WIFSIGNALED(status):
+    signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+    os.kill(os.getpid(), os.WTERMSIG(status))
+os._exit(os.WEXITSTATUS(status))
+`;
+
 // --- processes -----------------------------------------------------------------------------
 
 class Process {
@@ -283,21 +317,31 @@ class Process {
     const folder = resolve(cwd ?? '', who);
     if (!fs.existsSync(folder))
       throw new RpcFailure('invalid_argument', `cwd '${cwd}' does not exist`);
-    if (request.pty)
-      throw new RpcFailure('unimplemented', 'this server has no terminals');
-    this.stdin = request.stdin !== false;
-    // By way of a shell that becomes it, so that what is not there is exit 127 and no error.
-    this.child = spawn('/bin/sh', ['-c', 'exec "$0" "$@"', cmd, ...args], {
-      cwd: folder, detached: true, stdio: [this.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    this.pty = request.pty !== undefined;
+    this.stdin = this.pty || request.stdin !== false;
+    const options = {cwd: folder, detached: true,
       env: {PATH: process.env.PATH, HOME: user.homedir, USER: user.username, LOGNAME: user.username, ...sandbox.env,
-        E2B_SANDBOX: 'true', E2B_SANDBOX_ID: sandbox.id, E2B_TEMPLATE_ID: sandbox.template, ...envs}});
-    this.pid = this.child.pid;
-    if (this.pid === undefined)
+        E2B_SANDBOX: 'true', E2B_SANDBOX_ID: sandbox.id, E2B_TEMPLATE_ID: sandbox.template, ...envs}};
+    // By way of a shell that becomes it, so that what is not there is exit 127 and no error.
+    if (this.pty)
+      this.child = spawn('/usr/bin/python3', ['-c', TERMINAL, request.pty.size.cols, request.pty.size.rows, cmd, ...args].map(String),
+        {...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe']});
+    else
+      this.child = spawn('/bin/sh', ['-c', 'exec "$0" "$@"', cmd, ...args],
+        {...options, stdio: [this.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe']});
+    if (this.child.pid === undefined)
       throw new RpcFailure('internal', 'cannot start it');
+    this.pid = this.child.pid;
     this.child.on('error', () => {});
     this.child.stdin?.on('error', () => {});
+    this.child.stdio[4]?.on('error', () => {});
+    // Of a terminal, the pid is its command's.
+    this.ready = this.pty ? new Promise(answer => this.child.stdio[3].once('data', line => {
+      this.pid = Number(line);
+      answer();
+    })) : Promise.resolve();
     for (const name of ['stdout', 'stderr']) {
-      this.child[name].on('data', data => this.publish(name, data));
+      this.child[name].on('data', data => this.publish(this.pty ? 'pty' : name, data));
       this.child[name].on('error', () => {});
     }
     this.child.on('close', (code, signal) => this.finish(code, signal, () => sandbox.processes.delete(this.pid)));
@@ -374,14 +418,18 @@ const unaryProcess = {
   },
   SendInput: (sandbox, body) => {
     const process = living(select(sandbox, body));
-    if (body.input?.pty !== undefined)
-      throw new RpcFailure('internal', 'error writing to tty: tty not assigned to process');
+    if (process.pty !== (body.input?.pty !== undefined))
+      throw new RpcFailure('internal', process.pty ? 'error writing to stdin: tty assigned to process'
+        : 'error writing to tty: tty not assigned to process');
     if (!process.stdin || process.child.stdin.writableEnded)
       throw new RpcFailure('internal', 'error writing to stdin: stdin not enabled or closed');
-    return new Promise(answer => process.child.stdin.write(Buffer.from(body.input?.stdin ?? '', 'base64'), () => answer({})));
+    return new Promise(answer => process.child.stdin.write(Buffer.from(body.input?.pty ?? body.input?.stdin ?? '', 'base64'), () => answer({})));
   },
   CloseStdin: (sandbox, body) => {
-    living(select(sandbox, body)).child.stdin?.end();
+    const process = living(select(sandbox, body));
+    if (process.pty)
+      throw new RpcFailure('unknown', 'tty assigned to process; send 0x04 instead');
+    process.child.stdin?.end();
     return {};
   },
   SendSignal: (sandbox, body) => {
@@ -393,8 +441,11 @@ const unaryProcess = {
     return {};
   },
   Update: (sandbox, body) => {
-    living(select(sandbox, body));
-    throw new RpcFailure('internal', 'tty not assigned to process');
+    const process = living(select(sandbox, body)), size = body.pty?.size;
+    if (!process.pty)
+      throw new RpcFailure('internal', 'tty not assigned to process');
+    process.child.stdio[4].write(`${size.cols} ${size.rows}\n`);
+    return {};
   },
 };
 
@@ -472,12 +523,13 @@ class Subscriber {
   }
 }
 
-function streamProcess (method, sandbox, body, who, request, response) {
+async function streamProcess (method, sandbox, body, who, request, response) {
   const open = () => response.writeHead(200, {'Content-Type': 'application/connect+json', 'Connect-Accept-Encoding': 'gzip'});
   let process;
   try {
     if (method === 'Start') {
       process = new Process(sandbox, body, who);
+      await process.ready;
       sandbox.processes.set(process.pid, process);
     } else {
       process = select(sandbox, body);
