@@ -97,14 +97,19 @@ class Sandbox {
     this.memory = memory;
     this.endAt = Date.now();
     for (const process of this.processes.values()) {
-      if (memory)
-        process.signal('SIGSTOP');
-      else
-        process.signal('SIGKILL');
+      process.signal('SIGSTOP');
       process.cutSubscribers();
     }
     if (!memory)
-      this.processes.clear();
+      this.forgetProcesses();
+  }
+
+  forgetProcesses () {
+    for (const process of this.processes.values()) {
+      process.signal('SIGCONT');
+      process.signal('SIGKILL');
+    }
+    this.processes.clear();
   }
 
   resume (seconds) {
@@ -248,6 +253,8 @@ function control (method, url, body) {
   }
   if (method === 'POST' && (what === 'connect' || what === 'resume')) {
     const seconds = body.timeout ?? 300, was = sandbox.state;
+    if (was === 'paused' && body.memory === false)
+      sandbox.forgetProcesses();
     if (was === 'paused')
       sandbox.resume(seconds);
     else if (what === 'resume')
@@ -266,6 +273,8 @@ function control (method, url, body) {
       sandbox.internet = internet;
     return {status: 204};
   }
+  if (method === 'POST' && what === 'snapshots')
+    return {status: 201, body: {snapshotID: `${random(6)}:default`, names: body.name ? [`${body.name}:default`] : []}};
   if (method === 'GET' && what === 'metrics')
     return {status: 200, body: []};
   throw new Failure(404, 'no such path');
@@ -563,6 +572,33 @@ async function streamProcess (method, sandbox, body, who, request, response) {
     begin();
 }
 
+// Of one folder, not of what is below it.
+function watch (body, who, request, response) {
+  const open = () => response.writeHead(200, {'Content-Type': 'application/connect+json'});
+  let folder, watcher;
+  const names = new Set();
+  try {
+    folder = resolve(body.path ?? '', who);
+    if (!fs.existsSync(folder))
+      throw new RpcFailure('not_found', `path ${folder} not found`);
+    if (!fs.statSync(folder).isDirectory())
+      throw new RpcFailure('invalid_argument', `path ${folder} not a directory`);
+    fs.readdirSync(folder).forEach(name => names.add(name));
+  } catch (error) {
+    open();
+    return response.end(envelope(2, {error: {code: error.code ?? 'internal', message: error.message}}));
+  }
+  open();
+  response.write(envelope(0, {start: {}}));
+  watcher = fs.watch(folder, (kind, name) => {
+    const there = fs.existsSync(path.join(folder, name));
+    const type = kind === 'change' ? 'WRITE' : !there ? 'REMOVE' : names.has(name) ? 'RENAME' : 'CREATE';
+    there ? names.add(name) : names.delete(name);
+    response.write(envelope(0, {filesystem: {name, type: `EVENT_TYPE_${type}`}}));
+  });
+  response.on('close', () => watcher.close());
+}
+
 // --- files ---------------------------------------------------------------------------------------
 
 function resolve (name, who) {
@@ -815,6 +851,8 @@ async function data (url, request, response) {
     }
     return streamProcess(method, sandbox, JSON.parse(body.subarray(5).toString()), who, request, response);
   }
+  if (service === 'filesystem.Filesystem' && method === 'WatchDir')
+    return watch(JSON.parse(body.subarray(5).toString()), whoAsks(request), request, response);
   const func = (service === 'process.Process' ? unaryProcess : service ? unaryFiles : {})[method];
   if (!func)
     throw new Failure(404, 'no such path');
