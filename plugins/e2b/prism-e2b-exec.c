@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commands that are waited for. argv is what the service is asked to run: no shell is put
  * around it. */
+#include <string.h>
+
 #include "prism-e2b-sandbox-private.h"
 
 #define INPUT_CHUNK (64 * 1024)
@@ -15,6 +17,8 @@ typedef struct
   gsize input_at;
   GInputStream *input_stream;
   GCancellable *input_stop;
+  PrismE2bRun *check;  /* whether there was such a command at all */
+  PrismResult *result; /* what is told if there was */
   gboolean over;
   gatomicrefcount refs;
 } Exec;
@@ -34,6 +38,8 @@ exec_unref (gpointer data)
   if (!g_atomic_ref_count_dec (&exec->refs))
     return;
   g_clear_pointer (&exec->run, prism_e2b_run_unref);
+  g_clear_pointer (&exec->check, prism_e2b_run_unref);
+  g_clear_object (&exec->result);
   g_clear_pointer (&exec->input, g_bytes_unref);
   g_clear_object (&exec->input_stream);
   g_clear_object (&exec->input_stop);
@@ -198,23 +204,110 @@ finish (Exec *exec)
   exec->cancel_id = 0;
 }
 
+/* The last of it. */
+static void
+leave (Exec *exec)
+{
+  PrismE2bSandbox *self = exec->sandbox;
+
+  self->running--;
+  begin_next (self);
+  g_clear_pointer (&exec->run, prism_e2b_run_unref);
+  exec_unref (exec);
+}
+
+/* --- no such command ------------------------------------------------------------------------------ */
+
+/* The service runs a command by way of a shell, which says 127 of one that is not there, and
+ * so may a command that is. Which it was, is asked inside. */
+#define LOOK                                                                                                           \
+  "case $1 in */*) [ -e \"$1\" ] || exit 2; [ -x \"$1\" ] && [ ! -d \"$1\" ] || exit 3; exit 0;; esac; "               \
+  "command -v -- \"$1\" >/dev/null || exit 2"
+
+static void
+check_started (PrismE2bRun *run, gpointer data)
+{
+}
+
+static gboolean
+check_output (PrismE2bRun *run, PrismStream stream, GBytes *bytes, gpointer data)
+{
+  return TRUE;
+}
+
+static void
+check_ended (PrismE2bRun *run, const GError *error, gpointer data)
+{
+  Exec *exec = data;
+  const char *name = prism_command_get_argv (prism_exec_operation_get_command (exec->operation))[0];
+  g_autoptr (PrismResult) answer = prism_e2b_run_new_result (run);
+  int code = error == NULL ? prism_result_get_exit_code (answer) : -1;
+  g_autofree char *message =
+      g_strdup_printf ("“%s” %s", name, code == 2 ? "is not there, or not on PATH" : "cannot be executed");
+
+  g_ptr_array_remove_fast (exec->sandbox->runs, run);
+  if (code == 2 || code == 3)
+    prism_operation_fail_literal (PRISM_OPERATION (exec->operation), PRISM_SANDBOX_ERROR,
+                                  code == 2 ? PRISM_SANDBOX_ERROR_NOT_FOUND : PRISM_SANDBOX_ERROR_NOT_EXECUTABLE,
+                                  message);
+  else
+    prism_exec_operation_complete (exec->operation, exec->result);
+  leave (exec);
+}
+
+static const PrismE2bRunFuncs check_funcs = { check_started, check_output, check_ended };
+
+/* FALSE: there is nothing to ask. */
+static gboolean
+begin_check (Exec *exec)
+{
+  PrismE2bSandbox *self = exec->sandbox;
+  PrismCommand *command = prism_exec_operation_get_command (exec->operation);
+  const char *name = prism_command_get_argv (command)[0], *cwd = prism_command_get_cwd (command);
+  const char *argv[] = { "/bin/sh", "-c", LOOK, "sh", name, NULL };
+  int code = prism_result_get_exit_code (exec->result);
+  g_auto (GStrv) env = NULL;
+  g_autoptr (GBytes) start = NULL;
+  PrismE2bRunSpec spec;
+
+  if ((code != 126 && code != 127) || strcmp (name, "/bin/sh") == 0)
+    return FALSE;
+  env = prism_e2b_sandbox_dup_env (self, command);
+  start = prism_e2b_start_new (argv, (const char *const *)env, cwd != NULL ? cwd : self->workspace, FALSE, 0, 0, NULL);
+  if (start == NULL)
+    return FALSE;
+  spec = (PrismE2bRunSpec){
+    .client = self->client,
+    .identity = &self->identity,
+    .user = self->user,
+    .start = start,
+    .timeout_ms = 10000,
+    .max_kept = -1,
+  };
+  exec->check = prism_e2b_run_new (&spec, &check_funcs, exec);
+  g_ptr_array_add (self->runs, exec->check);
+  prism_e2b_run_begin (exec->check);
+  return TRUE;
+}
+
 static void
 ended (PrismE2bRun *run, const GError *error, gpointer data)
 {
   Exec *exec = data;
   PrismE2bSandbox *self = exec->sandbox;
-  g_autoptr (PrismResult) result = error == NULL ? prism_e2b_run_new_result (run) : NULL;
 
   finish (exec);
   g_ptr_array_remove_fast (self->runs, run);
-  self->running--;
-  if (result != NULL)
-    prism_exec_operation_complete (exec->operation, result);
-  else
+  if (error != NULL)
     fail_explained (self, PRISM_OPERATION (exec->operation), error);
-  begin_next (self);
-  g_clear_pointer (&exec->run, prism_e2b_run_unref);
-  exec_unref (exec);
+  else
+    {
+      exec->result = prism_e2b_run_new_result (run);
+      if (begin_check (exec))
+        return;
+      prism_exec_operation_complete (exec->operation, exec->result);
+    }
+  leave (exec);
 }
 
 static const PrismE2bRunFuncs run_funcs = { started, output, ended };

@@ -191,6 +191,37 @@ test_exec (Box *box, gconstpointer data)
 }
 
 static void
+assert_refused (Box *box, const char *name, int code)
+{
+  const char *argv[] = { name, "x", NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (prism_sandbox_exec (box->sandbox, command, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, code);
+}
+
+static void
+test_missing (Box *box, gconstpointer data)
+{
+  const char *argv[] = { "env", "sh", "-c", "exit 127", NULL };
+  g_autoptr (PrismCommand) command = prism_command_new (argv);
+  g_autoptr (PrismResult) own = NULL, line = NULL, made = NULL;
+
+  make (box);
+  assert_refused (box, "no-such-command", PRISM_SANDBOX_ERROR_NOT_FOUND);
+  assert_refused (box, "/no/such/command", PRISM_SANDBOX_ERROR_NOT_FOUND);
+  assert_refused (box, "./here", PRISM_SANDBOX_ERROR_NOT_FOUND);
+  made = sh (box, "echo true >here");
+  assert_refused (box, "./here", PRISM_SANDBOX_ERROR_NOT_EXECUTABLE);
+  assert_refused (box, "/", PRISM_SANDBOX_ERROR_NOT_EXECUTABLE);
+  own = run (box, command);
+  g_assert_cmpint (prism_result_get_exit_code (own), ==, 127);
+  line = sh (box, "no-such-command");
+  g_assert_cmpint (prism_result_get_exit_code (line), ==, 127);
+}
+
+static void
 test_large (Box *box, gconstpointer data)
 {
   g_autoptr (PrismCommand) command = prism_command_new_shell ("wc -c");
@@ -620,6 +651,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("/e2b/exec", test_exec);
+  ADD ("/e2b/missing", test_missing);
   ADD ("/e2b/large", test_large);
   ADD ("/e2b/timeout", test_timeout);
   ADD ("/e2b/cancel", test_cancel);
