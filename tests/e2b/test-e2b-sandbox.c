@@ -644,6 +644,47 @@ test_many (Box *box, gconstpointer data)
   set_faults (box, "{}");
 }
 
+/* All of them at once, over one backend: none waits for another's end. */
+static void
+test_many_processes (Box *box, gconstpointer data)
+{
+  const char *asked = g_getenv ("PRISM_E2B_MANY"), *argv[] = { "cat", NULL };
+  guint n = asked != NULL ? (guint)g_ascii_strtoull (asked, NULL, 10) / 10 : 20;
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (PrismSandboxSpec) spec = make_spec (box);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (spec), "max-processes", n, &error));
+  box->sandbox = prism_backend_create_sandbox (box->backend, spec, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (PrismCommand) command = prism_command_new (argv);
+      PrismProcess *process = prism_sandbox_start_process (box->sandbox, command, NULL, &error);
+      g_assert_no_error (error);
+      g_ptr_array_add (all, process);
+    }
+  g_assert_cmpint (count (box, "processes"), ==, n);
+  for (guint i = 0; i < n; i++)
+    {
+      PrismProcess *process = all->pdata[i];
+      g_autofree char *line = g_strdup_printf ("%05u\n", i);
+      g_autoptr (PrismResult) result = NULL;
+      char buffer[6];
+      gsize got;
+
+      g_assert_true (g_output_stream_write_all (prism_process_get_stdin_stream (process), line, 6, NULL, NULL, &error));
+      g_assert_true (g_output_stream_close (prism_process_get_stdin_stream (process), NULL, &error));
+      g_assert_true (g_input_stream_read_all (prism_process_get_stdout_stream (process), buffer, sizeof buffer, &got,
+                                              NULL, &error));
+      g_assert_cmpmem (buffer, got, line, 6);
+      result = prism_process_wait (process, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (prism_result_get_exit_code (result), ==, 0);
+    }
+  g_assert_cmpint (count (box, "processes"), ==, 0);
+}
+
 #define ADD(path, test) g_test_add (path, Box, NULL, set_up, test, tear_down)
 
 int
@@ -665,5 +706,6 @@ main (int argc, char **argv)
   ADD ("/e2b/create-faults", test_create_faults);
   ADD ("/e2b/stream-faults", test_stream_faults);
   ADD ("/e2b/many", test_many);
+  ADD ("/e2b/many-processes", test_many_processes);
   return g_test_run ();
 }
