@@ -219,7 +219,6 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
   const char *id = g_str_has_prefix (reference, PRISM_E2B_SANDBOX_PREFIX)
                        ? reference + strlen (PRISM_E2B_SANDBOX_PREFIX)
                        : reference;
-  const char *token, *domain;
 
   if (!prism_e2b_id_is_valid (id))
     {
@@ -235,26 +234,10 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
       return NULL;
     }
   self = sandbox_new (client, options, spec);
-  token = prism_http_json_text (prism_http_json_get (node, "envdAccessToken", NULL));
-  domain = prism_http_json_text (prism_http_json_get (node, "domain", NULL));
-  {
-    /* The same grammar as where it was created. */
-    g_autoptr (JsonObject) object = json_object_new ();
-    JsonNode *copy = json_node_new (JSON_NODE_OBJECT);
-    g_autoptr (GBytes) bytes = NULL;
-
-    json_object_set_string_member (object, "sandboxID", detail.id);
-    if (token != NULL)
-      json_object_set_string_member (object, "envdAccessToken", token);
-    if (domain != NULL)
-      json_object_set_string_member (object, "domain", domain);
-    json_node_set_object (copy, object);
-    bytes = prism_e2b_json_to_bytes (copy);
-    if (!prism_e2b_identity_parse (bytes, &self->identity, error))
-      return NULL;
-  }
-  if (token != NULL)
-    prism_redactor_add (prism_e2b_client_get_redactor (client), token);
+  if (!prism_e2b_identity_read (node, &self->identity, error))
+    return NULL;
+  if (self->identity.access_token != NULL)
+    prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
   self->status = detail.state == PRISM_E2B_STATE_RUNNING ? PRISM_SANDBOX_STATUS_RUNNING : PRISM_SANDBOX_STATUS_STOPPED;
   self->end_us = detail.state == PRISM_E2B_STATE_RUNNING ? detail.end_us : 0;
   self->capabilities =

@@ -205,9 +205,8 @@ text_of (JsonNode *node, const char *name)
 }
 
 gboolean
-prism_e2b_identity_parse (GBytes *body, PrismE2bIdentity *self, GError **error)
+prism_e2b_identity_read (JsonNode *node, PrismE2bIdentity *self, GError **error)
 {
-  g_autoptr (JsonNode) node = prism_http_json_parse (body, NULL);
   const char *id = text_of (node, "sandboxID"), *token = text_of (node, "envdAccessToken");
   const char *domain = text_of (node, "domain"), *version = text_of (node, "envdVersion");
 
@@ -226,6 +225,13 @@ prism_e2b_identity_parse (GBytes *body, PrismE2bIdentity *self, GError **error)
   self->access_token = g_strdup (token);
   self->domain = g_strdup (domain);
   return TRUE;
+}
+
+gboolean
+prism_e2b_identity_parse (GBytes *body, PrismE2bIdentity *self, GError **error)
+{
+  g_autoptr (JsonNode) node = prism_http_json_parse (body, NULL);
+  return prism_e2b_identity_read (node, self, error);
 }
 
 static int

@@ -67,6 +67,8 @@ GBytes *prism_e2b_timeout_new (gint64 seconds);
 GBytes *prism_e2b_pause_new (gboolean keep_memory);
 
 /* LOST: no answer of the service's. */
+/* The same of what was parsed: a detail has these members too. */
+gboolean prism_e2b_identity_read (JsonNode *node, PrismE2bIdentity *self, GError **error);
 gboolean prism_e2b_identity_parse (GBytes *body, PrismE2bIdentity *self, GError **error);
 gboolean prism_e2b_detail_parse (JsonNode *node, PrismE2bDetail *self, GError **error);
 /* PrismE2bDetail *, appended to @details. */
