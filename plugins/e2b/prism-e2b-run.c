@@ -328,7 +328,13 @@ take_last (PrismE2bRun *self, const guint8 *payload, gsize size)
       broke (self, error);
     }
   else if (self->pid == 0)
-    tell (self, error); /* the service itself says that it did not start */
+    {
+      /* The service itself says that it did not start. Its words alone tell a folder that is
+       * not there from an argument that is wrong. */
+      if (cause == PRISM_E2B_CAUSE_INVALID && strstr (error->message, "“cwd '") != NULL)
+        error->code = PRISM_SANDBOX_ERROR_NOT_FOUND;
+      tell (self, error);
+    }
   else
     lose (self, error->message);
 }

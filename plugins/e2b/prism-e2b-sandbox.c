@@ -55,10 +55,13 @@ prism_e2b_sandbox_dup_env (PrismE2bSandbox *self, PrismCommand *command)
 {
   g_autoptr (GStrvBuilder) env = g_strv_builder_new ();
   const char *const *common = prism_sandbox_spec_get_env (self->spec);
+  const char *const *secrets = prism_sandbox_spec_get_secrets (self->spec);
   const char *const *own = prism_command_get_env (command);
 
   if (common != NULL)
     g_strv_builder_addv (env, (const char **)common);
+  if (secrets != NULL)
+    g_strv_builder_addv (env, (const char **)secrets);
   if (own != NULL)
     g_strv_builder_addv (env, (const char **)own);
   return g_strv_builder_end (env);
