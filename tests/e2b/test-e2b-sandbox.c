@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The backend against a local server that speaks the service's wire, with faults. */
+/* The backend against a local server that speaks the service's wire, with faults.
+ * house: allow long file: one scenario a function, all with one fixture. */
 #include <json-glib/json-glib.h>
 #include <libprism/prism.h>
 #include <libsoup/soup.h>
