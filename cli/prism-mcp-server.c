@@ -308,6 +308,7 @@ compose (PrismMcpServer *self, GError **error)
   prism_composition_set_policy (self->composition, PRISM_POLICY (self->policy));
   prism_composition_set_workspace (self->composition, workspace);
   prism_mcp_questions_watch (self);
+  prism_mcp_events_watch (self);
   if (!prism_composition_bind (self->composition, self->cancellable, error))
     return FALSE;
   warnings = prism_composition_dup_warnings (self->composition);

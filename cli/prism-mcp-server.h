@@ -50,6 +50,9 @@ void prism_mcp_tools_denied (PrismMcpServer *self, const PrismAuditRecord *recor
 void prism_mcp_questions_update (PrismMcpServer *self);
 void prism_mcp_questions_watch (PrismMcpServer *self);
 
+/* prism-mcp-events.c */
+void prism_mcp_events_watch (PrismMcpServer *self);
+
 /* prism-mcp-resources.c */
 void prism_mcp_resources_call (PrismMcpServer *self, PrismMcpCall *call);
 void prism_mcp_resources_changed (gpointer server);

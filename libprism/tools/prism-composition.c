@@ -44,7 +44,7 @@ enum
 };
 
 static GParamSpec *props[N_PROPS];
-static guint question_signal, changed_signal;
+static guint question_signal, changed_signal, denied_signal, worktree_signal;
 
 /**
  * PrismComposition:
@@ -165,6 +165,38 @@ install_flag (GObjectClass *klass, guint id, const char *name)
 }
 
 static void
+install_more_signals (void)
+{
+  /**
+   * PrismComposition::permission-denied:
+   * @self: the composition
+   * @tool: what was called
+   * @decision: the denial: why, which rule, what would allow it
+   * @call_id: (nullable): which call
+   *
+   * The policy said no to a call, or nobody said yes to it. A call that was cancelled while
+   * somebody was asked is none of these. Where question-asked comes, too.
+   *
+   * Since: 1.0
+   */
+  denied_signal = g_signal_new ("permission-denied", PRISM_TYPE_COMPOSITION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                G_TYPE_NONE, 3, G_TYPE_STRING, PRISM_TYPE_DECISION, G_TYPE_STRING);
+  /**
+   * PrismComposition::worktree-changed:
+   * @self: the composition
+   * @action: add, remove, lock or unlock
+   * @path: where the worktree is: an absolute path in the tree's own names
+   * @call_id: (nullable): which call
+   *
+   * A tool changed the repository's list of worktrees. Where question-asked comes, too.
+   *
+   * Since: 1.0
+   */
+  worktree_signal = g_signal_new ("worktree-changed", PRISM_TYPE_COMPOSITION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                  G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
+}
+
+static void
 prism_composition_class_init (PrismCompositionClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -278,6 +310,7 @@ prism_composition_class_init (PrismCompositionClass *klass)
    */
   changed_signal = g_signal_new ("file-changed", PRISM_TYPE_COMPOSITION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                  G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
+  install_more_signals ();
 }
 
 static void
@@ -297,6 +330,21 @@ prism_composition_emit_file_changed (PrismComposition *self,
                                      const char *call_id)
 {
   g_signal_emit (self, changed_signal, 0, path, operation, call_id);
+}
+
+void
+prism_composition_emit_denied (PrismComposition *self, const char *tool, PrismDecision *decision, const char *call_id)
+{
+  g_signal_emit (self, denied_signal, 0, tool, decision, call_id);
+}
+
+void
+prism_composition_emit_worktree_changed (PrismComposition *self,
+                                         const char *action,
+                                         const char *path,
+                                         const char *call_id)
+{
+  g_signal_emit (self, worktree_signal, 0, action, path, call_id);
 }
 
 gboolean

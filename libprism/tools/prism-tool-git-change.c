@@ -213,6 +213,7 @@ prism_tool_run_git_worktree (PrismToolRun *run, GError **error)
     return list_worktrees (run, &n, error);
   if (!change_worktree (run, path, error))
     return FALSE;
+  prism_tool_worktree_changed (run, action, path);
   shown = prism_tool_show (run, path);
   prism_tool_add_string (run, "path", shown);
   prism_tool_say (run, "worktree %s: %s", action, shown);

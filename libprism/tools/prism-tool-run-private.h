@@ -83,6 +83,7 @@ void prism_tool_take_fault (GError **error, GError *fault);
 /* The content that the file has now is what was read last, where the guard is on. */
 gboolean prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError **error);
 void prism_tool_changed (PrismToolRun *run, const char *path, const char *operation);
+void prism_tool_worktree_changed (PrismToolRun *run, const char *action, const char *path);
 
 /* --- what it says ------------------------------------------------------------------------------------------ */
 

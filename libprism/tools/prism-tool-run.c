@@ -125,6 +125,73 @@ prism_tool_get_bounded (PrismToolRun *run, const char *name, PrismToolLimit limi
                           *value, most, prism_tool_limit_rows[limit].name);
 }
 
+/* --- what listeners are told ----------------------------------------------------------------------- */
+
+typedef struct
+{
+  void (*emit) (PrismComposition *self, const char *what, const char *which, const char *call_id);
+  PrismComposition *composition;
+  PrismDecision *decision; /* NULL: it is no denial */
+  char *what, *which, *call_id;
+} Event;
+
+static void
+event_emit (gpointer data)
+{
+  Event *event = data;
+
+  if (event->decision != NULL)
+    prism_composition_emit_denied (event->composition, event->what, event->decision, event->call_id);
+  else
+    event->emit (event->composition, event->what, event->which, event->call_id);
+}
+
+static void
+event_free (gpointer data)
+{
+  Event *event = data;
+
+  g_object_unref (event->composition);
+  g_clear_object (&event->decision);
+  g_free (event->what);
+  g_free (event->which);
+  g_free (event->call_id);
+  g_free (event);
+}
+
+/* Takes what @event points to, where that is an object. */
+static void
+tell (PrismToolRun *run, Event event)
+{
+  PrismToolContext *context = prism_tool_operation_get_context (run->operation);
+  g_autoptr (PrismDecision) decision = event.decision;
+  g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
+  Event *kept;
+
+  if (composition == NULL)
+    return;
+  kept = g_new (Event, 1);
+  *kept = (Event){ event.emit,
+                   g_steal_pointer (&composition),
+                   g_steal_pointer (&decision),
+                   g_strdup (event.what),
+                   g_strdup (event.which),
+                   g_strdup (context != NULL ? prism_tool_context_get_call_id (context) : NULL) };
+  prism_operation_emit (PRISM_OPERATION (run->operation), event_emit, kept, event_free, NULL, NULL);
+}
+
+void
+prism_tool_changed (PrismToolRun *run, const char *path, const char *operation)
+{
+  tell (run, (Event){ .emit = prism_composition_emit_file_changed, .what = (char *)path, .which = (char *)operation });
+}
+
+void
+prism_tool_worktree_changed (PrismToolRun *run, const char *action, const char *path)
+{
+  tell (run, (Event){ .emit = prism_composition_emit_worktree_changed, .what = (char *)action, .which = (char *)path });
+}
+
 /* --- permission --------------------------------------------------------------------------------- */
 
 static PrismPolicy *
@@ -194,15 +261,26 @@ take_modified (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *modified
   return TRUE;
 }
 
+/* Takes @decision. */
 static gboolean
-deny (PrismDecision *decision, GError **error)
+deny (PrismToolRun *run, PrismDecision *decision, GError **error)
 {
   const char *reason = prism_decision_get_reason (decision), *remedy = prism_decision_get_remedy (decision);
 
-  return prism_tool_fail (
-      error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s",
-      prism_decision_get_reason_id (decision) != NULL ? prism_decision_get_reason_id (decision) : "policy",
-      reason != NULL ? reason : "the policy says no", remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+  prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s",
+                   prism_decision_get_reason_id (decision) != NULL ? prism_decision_get_reason_id (decision) : "policy",
+                   reason != NULL ? reason : "the policy says no", remedy != NULL ? "; " : "",
+                   remedy != NULL ? remedy : "");
+  tell (run, (Event){ .what = (char *)run->kind->name, .decision = decision });
+  return FALSE;
+}
+
+static gboolean
+deny_unanswered (PrismToolRun *run, const GError *wrong, GError **error)
+{
+  g_autofree char *reason = g_strdup_printf ("the policy gave no answer: %s", wrong->message);
+
+  return deny (run, prism_decision_new_deny ("policy-failed", reason), error);
 }
 
 gboolean
@@ -214,7 +292,7 @@ prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error
   g_autoptr (GError) wrong = NULL;
 
   if (run->settings->read_only && ask->effect != PRISM_EFFECT_NONE)
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (read-only): these tools only look");
+    return deny (run, prism_decision_new_deny ("read-only", "these tools only look"), error);
   if (policy == NULL)
     return TRUE;
   action = make_action (run, ask);
@@ -222,9 +300,9 @@ prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error
   if (g_cancellable_is_cancelled (run->cancellable))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
   if (decision == NULL)
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied: the policy gave no answer: %s", wrong->message);
+    return deny_unanswered (run, wrong, error);
   if (!prism_decision_get_allowed (decision))
-    return deny (decision, error);
+    return deny (run, g_steal_pointer (&decision), error);
   if (prism_decision_get_modified (decision) != NULL)
     return take_modified (run, ask, prism_decision_get_modified (decision), error);
   return TRUE;
@@ -259,47 +337,6 @@ prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError 
                           note == NULL ? "%s was not read yet: call read first, or send \"force\": true"
                                        : "%s changed since it was read: read it again, or send \"force\": true",
                           shown);
-}
-
-typedef struct
-{
-  PrismComposition *composition;
-  char *path, *operation, *call_id;
-} Change;
-
-static void
-change_emit (gpointer data)
-{
-  Change *change = data;
-
-  prism_composition_emit_file_changed (change->composition, change->path, change->operation, change->call_id);
-}
-
-static void
-change_free (gpointer data)
-{
-  Change *change = data;
-
-  g_object_unref (change->composition);
-  g_free (change->path);
-  g_free (change->operation);
-  g_free (change->call_id);
-  g_free (change);
-}
-
-void
-prism_tool_changed (PrismToolRun *run, const char *path, const char *operation)
-{
-  g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
-  PrismToolContext *context = prism_tool_operation_get_context (run->operation);
-  Change *change;
-
-  if (composition == NULL)
-    return;
-  change = g_new (Change, 1);
-  *change = (Change){ g_steal_pointer (&composition), g_strdup (path), g_strdup (operation),
-                      g_strdup (context != NULL ? prism_tool_context_get_call_id (context) : NULL) };
-  prism_operation_emit (PRISM_OPERATION (run->operation), change_emit, change, change_free, NULL, NULL);
 }
 
 /* --- a run -------------------------------------------------------------------------------------------- */

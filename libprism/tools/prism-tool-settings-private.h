@@ -108,6 +108,12 @@ void prism_composition_emit_file_changed (PrismComposition *self,
                                           const char *path,
                                           const char *operation,
                                           const char *call_id);
+void
+prism_composition_emit_denied (PrismComposition *self, const char *tool, PrismDecision *decision, const char *call_id);
+void prism_composition_emit_worktree_changed (PrismComposition *self,
+                                              const char *action,
+                                              const char *path,
+                                              const char *call_id);
 gboolean prism_composition_emit_question (PrismComposition *self, PrismQuestion *question);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismToolSettings, prism_tool_settings_unref)

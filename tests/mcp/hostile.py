@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """prism mcp and a client that sends whatever it likes: each wrong thing has its answer, and the session goes on."""
+import json
 import os
 import signal
 
@@ -160,6 +161,27 @@ class Framing(Case):
         with open(os.path.join(self.tree, 'file'), 'rb') as file:
             self.assertEqual(file.read(), b'as it was\n')
         self.assert_lives(server)
+
+    def test_events(self):
+        """a denial and a changed file are in the audit and, the denial, among the client's log messages"""
+        policy = self.write('policy.json', json.dumps({
+            'roots': [self.tree], 'commandRules': [{'match': 'word', 'pattern': 'rm', 'action': 'deny'}]}).encode())
+        server = self.ready('--policy', policy)
+        self.assertIn('result', server.request('logging/setLevel', {'level': 'info'}))
+        self.assertIn('rule-denied', text_of(server.tool('shell', {'command': 'rm -r \u202ex'})))
+        told = [m['params'] for m in server.aside if m.get('method') == 'notifications/message'
+                and m['params']['logger'] == 'prism/permission']
+        self.assertEqual([one['level'] for one in told], ['notice'])
+        self.assertIn('rule-denied', told[0]['data'])
+        self.assertFalse(server.tool('write', {'path': 'a', 'content': 'x'})['result']['isError'])
+        text = server.request('resources/read', {'uri': 'prism://audit'})['result']['contents'][0]['text']
+        lines = [json.loads(line) for line in text.splitlines()]
+        denied = next(line for line in lines if line['kind'] == 'permission_denied')
+        self.assertEqual((denied['tool'], denied['reason_id'], denied['call']), ('shell', 'rule-denied', '3'))
+        self.assertIn('commandRules/0', denied['rule'])
+        changed = next(line for line in lines if line['kind'] == 'file_changed')
+        self.assertEqual((changed['path'], changed['operation'], changed['call']), ('/workspace/a', 'write', '4'))
+        self.assertNotIn('\u202e'.encode(), server.raw)
 
     def test_many_calls(self):
         """hundreds of calls at once are each answered once"""
