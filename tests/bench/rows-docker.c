@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
 #include <gio/gunixsocketaddress.h>
+#include <sched.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,7 +24,9 @@ typedef struct
   char *host; /* --host=… */
   char *tree;
   char *live; /* the peer's container */
+  char *pid;  /* of its first process */
   char *open; /* one that `docker cp` can write to */
+  char *cpu;  /* of both ends of a stream; NULL: as the kernel places them */
   PrismBackend *backend;
   PrismSandbox *sandbox, *native;
 } Docker;
@@ -154,26 +157,80 @@ cli_run (gpointer data)
   return reap (pid) ? us : -1;
 }
 
+/* This thread on the row's CPU, or where it was. What is between the two ends of a stream
+ * is spawned before, and stays free. */
+static void
+stay (Docker *self, cpu_set_t *before)
+{
+  cpu_set_t set;
+
+  sched_getaffinity (0, sizeof *before, before);
+  CPU_ZERO (&set);
+  if (self->cpu != NULL)
+    CPU_SET (atoi (self->cpu), &set);
+  sched_setaffinity (0, sizeof set, self->cpu != NULL ? &set : before);
+}
+
+/* Reads all from @fd; MB a second since @start, 0: since the first of it is there. */
+static double
+read_stream (Docker *self, int fd, double start)
+{
+  static char block[1 << 18];
+  guint64 total = 0;
+  cpu_set_t before;
+  double us;
+
+  stay (self, &before);
+  for (ssize_t n; (n = read (fd, block, sizeof block)) > 0; total += (guint64)n)
+    if (start == 0)
+      start = bench_now_us ();
+  us = bench_now_us () - start;
+  sched_setaffinity (0, sizeof before, &before);
+  return total == (guint64)STREAM_MIB << 20 ? total / us : -1;
+}
+
 static double
 cli_stream (gpointer data)
 {
   Docker *self = data;
-  g_autofree char *mib = g_strdup_printf ("%d", STREAM_MIB);
-  const char *const argv[] = { "exec", self->live, "/workspace/flood", mib, NULL };
-  static char block[1 << 18];
-  guint64 total = 0;
+  const char *const argv[] = { "exec", self->live, "/workspace/flood", G_STRINGIFY (STREAM_MIB), self->cpu, NULL };
   int ends[2];
-  double start = bench_now_us (), us;
+  double start = bench_now_us (), rate;
   pid_t pid;
 
   g_assert_cmpint (pipe2 (ends, O_CLOEXEC), ==, 0);
   pid = spawn_docker (self, argv, -1, ends[1]);
   close (ends[1]);
-  for (ssize_t n; (n = read (ends[0], block, sizeof block)) > 0;)
-    total += (guint64)n;
-  us = bench_now_us () - start;
+  rate = read_stream (self, ends[0], start);
   close (ends[0]);
-  return reap (pid) && total == (guint64)STREAM_MIB << 20 ? total / us : -1;
+  return reap (pid) ? rate : -1;
+}
+
+/* What the kernel allows anybody here: the same program in the peer's container, into a pipe
+ * of the largest size that is read without anything between, from its first byte on. */
+static double
+plain_stream (gpointer data)
+{
+  Docker *self = data;
+  const char *const argv[] = { "nsenter", "--target", self->pid, "--mount",          "--pid",
+                               "--net",   "--ipc",    "--uts",   "/workspace/flood", G_STRINGIFY (STREAM_MIB),
+                               self->cpu, NULL };
+  posix_spawn_file_actions_t actions;
+  int ends[2];
+  double rate;
+  pid_t pid = -1;
+
+  g_assert_cmpint (pipe2 (ends, O_CLOEXEC), ==, 0);
+  fcntl (ends[0], F_SETPIPE_SZ, 1 << 20);
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, ends[1], 1);
+  if (posix_spawnp (&pid, argv[0], &actions, NULL, (char **)argv, environ) != 0)
+    pid = -1;
+  posix_spawn_file_actions_destroy (&actions);
+  close (ends[1]);
+  rate = read_stream (self, ends[0], 0);
+  close (ends[0]);
+  return reap (pid) ? rate : -1;
 }
 
 static double shell (Docker *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
@@ -310,18 +367,21 @@ static double
 our_stream (gpointer data)
 {
   Docker *self = data;
-  g_autofree char *mib = g_strdup_printf ("%d", STREAM_MIB);
-  const char *const argv[] = { "/workspace/flood", mib, NULL };
+  const char *const argv[] = { "/workspace/flood", G_STRINGIFY (STREAM_MIB), self->cpu, NULL };
   g_autoptr (PrismCommand) command = prism_command_new (argv);
   g_autoptr (PrismResult) result = NULL;
+  cpu_set_t before;
   double start;
 
   prism_command_set_capture (command, FALSE);
   g_signal_connect (command, "output", G_CALLBACK (count), NULL);
   received = 0;
+  stay (self, &before);
   start = bench_now_us ();
   result = prism_sandbox_exec (self->sandbox, command, NULL, NULL);
-  return result != NULL && received == (guint64)STREAM_MIB << 20 ? received / (bench_now_us () - start) : -1;
+  start = bench_now_us () - start;
+  sched_setaffinity (0, sizeof before, &before);
+  return result != NULL && received == (guint64)STREAM_MIB << 20 ? received / start : -1;
 }
 
 static double
@@ -365,6 +425,9 @@ static const char *const names[] = {
   "docker: the same, against native's",
   "docker: create, import and first output, cold",
   "docker: output of one command",
+  "docker: output of one command: the floor",
+  "docker: output of one command, both ends on one CPU",
+  "docker: output of one command, both ends on one CPU: the floor",
   "docker: 10,000 files in, against docker exec -i tar",
   "docker: 10,000 files in, against docker cp",
   "docker: 10,000 files out, against docker exec tar",
@@ -381,6 +444,15 @@ wants_any (void)
 }
 
 /* --- the rows ------------------------------------------------------------------------------ */
+
+static char *
+dup_first_pid (Docker *self)
+{
+  g_autofree char *path = g_strdup_printf ("/containers/%s/json", self->live), *told = ask (self, "GET", path, "");
+  const char *pid = told != NULL ? strstr (told, "\"Pid\":") : NULL;
+
+  return pid != NULL ? g_strdup_printf ("%d", atoi (pid + 6)) : NULL;
+}
 
 static gboolean
 begin_peers (Docker *self)
@@ -399,8 +471,11 @@ begin_peers (Docker *self)
   };
   const char *const fill_other[] = { "exec", self->open, "cp", "-r", "/tree", "/kept", NULL };
 
-  return run_docker (self, live) && run_docker (self, writable) && run_docker (self, fill)
-         && run_docker (self, fill_other);
+  if (!run_docker (self, live) || !run_docker (self, writable) || !run_docker (self, fill)
+      || !run_docker (self, fill_other))
+    return FALSE;
+  self->pid = dup_first_pid (self);
+  return self->pid != NULL;
 }
 
 static void
@@ -416,21 +491,36 @@ rows_of_exec (Docker *self)
                                    self, self, 1000, 30, BENCH_AT_MOST, 1.5 });
   bench_row (bench, &(BenchRow){ names[3], "prism", "docker run", "us", cold, cli_run, self, self, 20, 2, BENCH_AT_MOST,
                                  1.05 });
-  bench_row (bench, &(BenchRow){ names[4], "prism exec, output signal", "docker exec", "MB/s", our_stream, cli_stream,
-                                 self, self, 8, 1, BENCH_AT_LEAST, 10 });
+}
+
+/* As the kernel places them, and both ends on one CPU: between two CPUs each byte costs the
+ * way from one's cache to the other's, which is most of the time then, whoever reads. */
+static void
+rows_of_streams (Docker *self)
+{
+  Bench *bench = self->bench;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      self->cpu = i == 0 ? NULL : (char *)"0";
+      bench_row (bench, &(BenchRow){ names[4 + 2 * i], "prism exec, output signal", "docker exec", "MB/s", our_stream,
+                                     cli_stream, self, self, 8, 1, BENCH_AT_LEAST, 10 });
+      bench_row (bench, &(BenchRow){ names[5 + 2 * i], "a pipe of the container's", "docker exec", "MB/s", plain_stream,
+                                     cli_stream, self, self, 8, 1, BENCH_AT_LEAST, 0 });
+    }
 }
 
 static void
 rows_of_trees (Docker *self)
 {
   Bench *bench = self->bench;
-  bench_row (bench, &(BenchRow){ names[5], "prism import", "tar through docker exec", "us", import, tar_in, self, self,
+  bench_row (bench, &(BenchRow){ names[8], "prism import", "tar through docker exec", "us", import, tar_in, self, self,
                                  8, 1, BENCH_AT_MOST, 0.7 });
-  bench_row (bench, &(BenchRow){ names[6], "prism import", "docker cp", "us", import, cp_in, self, self, 6, 1,
+  bench_row (bench, &(BenchRow){ names[9], "prism import", "docker cp", "us", import, cp_in, self, self, 6, 1,
                                  BENCH_AT_MOST, 0.3 });
-  bench_row (bench, &(BenchRow){ names[7], "prism export", "tar through docker exec", "us", export_tree, tar_out, self,
+  bench_row (bench, &(BenchRow){ names[10], "prism export", "tar through docker exec", "us", export_tree, tar_out, self,
                                  self, 8, 1, BENCH_AT_MOST, 0.7 });
-  bench_row (bench, &(BenchRow){ names[8], "prism export", "docker cp", "us", export_tree, cp_out, self, self, 6, 1,
+  bench_row (bench, &(BenchRow){ names[11], "prism export", "docker cp", "us", export_tree, cp_out, self, self, 6, 1,
                                  BENCH_AT_MOST, 0.3 });
 }
 
@@ -450,6 +540,7 @@ end (Docker *self)
   g_free (self->host);
   g_free (self->tree);
   g_free (self->live);
+  g_free (self->pid);
   g_free (self->open);
 }
 
@@ -499,6 +590,7 @@ bench_docker_rows (Bench *bench)
   else
     {
       rows_of_exec (&self);
+      rows_of_streams (&self);
       rows_of_trees (&self);
     }
   end (&self);
