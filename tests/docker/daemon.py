@@ -10,6 +10,7 @@ temporary folder and one cgroup, and stop() leaves neither, nor a process or mou
 import contextlib
 import ctypes
 import fcntl
+import glob
 import hashlib
 import http.client
 import json
@@ -25,7 +26,7 @@ import urllib.parse
 
 import images
 
-PATIENCE = 60  # seconds, for what takes two on an idle machine
+PATIENCE = 120  # seconds, for what takes two on an idle machine and fifteen on a busy one
 API = '/v1.41'
 ENVIRONMENT = {'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'LANG': 'C.UTF-8', 'HOME': '/nonexistent'}
 
@@ -48,15 +49,66 @@ class Connection(http.client.HTTPConnection):
 
 
 def until(what, check, patience=PATIENCE):
-    """Waits for check() to be true. What is waited for sends no event."""
+    """Waits for check() to be true. What is waited for sends no event. what may be a
+    function: what to say when it did not come."""
     end = time.monotonic() + patience
     while True:
         value = check()
         if value:
             return value
         if time.monotonic() > end:
-            raise Failure(f'{what}: not within {patience} s')
+            raise Failure(f'{what() if callable(what) else what}: not within {patience} s')
         time.sleep(0.02)
+
+
+# --- what of a Docker is on this machine ------------------------------------------------
+
+# What docker and containerd start; by name, since who looks at a log there is not ours to end.
+PROGRAMS = ('dockerd', 'containerd', 'docker-registry', 'containerd-shim', 'containerd-shim-runc-v1', 'containerd-shim-runc-v2', 'runc',
+            'docker-untar', 'docker-tar', 'docker-applyLayer', 'docker-init', 'docker-proxy', 'unpigz')
+
+
+def control_groups(folder):
+    """The control groups of its containers, one a hierarchy."""
+    roots = ['/sys/fs/cgroup'] + [entry.path for entry in os.scandir('/sys/fs/cgroup') if entry.is_dir(follow_symlinks=False)]
+    return [path for path in (os.path.join(root, os.path.basename(folder)) for root in roots) if os.path.isdir(path)]
+
+
+def mount_points(folder):
+    with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
+        points = [line.split()[4].encode().decode('unicode_escape') for line in mounts]
+    return [point for point in points if point.startswith(folder + '/')]
+
+
+def processes(folder):
+    """{pid: its command line}: its programs, and whatever runs in its containers."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as line:
+            argv = line.read()
+            if folder.encode() in argv and os.path.basename(argv.split(b'\0')[0]).decode(errors='replace') in PROGRAMS:
+                found[int(pid)] = argv
+    for group in control_groups(folder):
+        for top, _, _ in os.walk(group):
+            with contextlib.suppress(OSError), open(os.path.join(top, 'cgroup.procs'), encoding='ascii') as pids:
+                found.update({int(pid): b'in ' + top.encode() for pid in pids})
+    found.pop(0, None)  # of another pid namespace
+    return found
+
+
+def sockets(folder):
+    """Those of its shims, which lie beside those of any other containerd's."""
+    found = []
+    for path in glob.glob(os.path.join(glob.escape(folder), 'containerd-state', 'io.containerd.runtime.v2.task', '*', '*', 'address')):
+        with contextlib.suppress(OSError), open(path, encoding='utf-8') as address:
+            found.append(address.read().removeprefix('unix://'))
+    return [path for path in found if os.path.isabs(path) and os.path.exists(path)]
+
+
+def left(folder):
+    """What a Docker of that folder has left behind."""
+    return ([f'process {pid}: {argv!r}' for pid, argv in processes(folder).items()] + [f'mount {point}' for point in mount_points(folder)]
+            + control_groups(folder) + sockets(folder) + ([folder] if os.path.exists(folder) else []))
 
 
 class Place:
@@ -316,45 +368,42 @@ http: {{addr: "127.0.0.1:0"}}
                     process.kill()
                     process.wait()
         self.containerd = self.registry = None
-        self.end_shims()
-        self.unmount()
-        self.remove_cgroups()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if os.path.exists(self.folder):
-            raise Failure(f'{self.folder} is still there')
+        until(lambda: f'nothing is left of it: {left(self.folder)}', self.clear)
 
-    def end_shims(self):
-        """A shim outlives containerd, and its container outlives it: both go, the container first."""
-        def ours():
-            found = []
-            for pid in filter(str.isdigit, os.listdir('/proc')):
-                with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as line:
-                    if self.path('containerd.sock').encode() in line.read().split(b'\0'):
-                        found.append(int(pid))
-            return found
-
-        for pid in ours():
-            with contextlib.suppress(OSError), open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as children:
-                for child in children.read().split():
-                    os.kill(int(child), signal.SIGKILL)
-            with contextlib.suppress(OSError):
+    def clear(self):
+        """Once through all that may be left; whether that was all. A shim outlives containerd, and its container outlives
+        it. A process that is killed dies later, and until then it keeps its control group, its files and its mounts: who
+        looks but once sees some of that stay."""
+        self.thaw()
+        ours = processes(self.folder)
+        for pid in ours:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        until('the shims are gone', lambda: not ours())
+        if ours:
+            return False
+        self.unmount()
+        self.remove_control_groups()
+        for path in sockets(self.folder):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return not left(self.folder)
+
+    def thaw(self):
+        """What is frozen does not die, where the freezer is a hierarchy of its own."""
+        for group in control_groups(self.folder):
+            for top, _, names in os.walk(group):
+                if 'freezer.state' in names:
+                    with contextlib.suppress(OSError), open(os.path.join(top, 'freezer.state'), 'w', encoding='ascii') as state:
+                        state.write('THAWED')
 
     def unmount(self):
         libc = ctypes.CDLL(None, use_errno=True)
-        for _ in range(10):
-            with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
-                points = [line.split()[4].encode().decode('unicode_escape') for line in mounts]
-            points = [point for point in points if point.startswith(self.folder + '/')]
-            if not points:
-                return
-            for point in sorted(points, key=len, reverse=True):
-                libc.umount2(point.encode(), 2)  # MNT_DETACH
+        for point in sorted(mount_points(self.folder), key=len, reverse=True):
+            libc.umount2(point.encode(), 2)  # MNT_DETACH
 
-    def remove_cgroups(self):
-        roots = ['/sys/fs/cgroup'] + [entry.path for entry in os.scandir('/sys/fs/cgroup') if entry.is_dir(follow_symlinks=False)]
-        for root in roots:
-            for top, _, _ in os.walk(root + self.cgroup, topdown=False):
+    def remove_control_groups(self):
+        for group in control_groups(self.folder):
+            for top, _, _ in os.walk(group, topdown=False):
                 with contextlib.suppress(OSError):
                     os.rmdir(top)

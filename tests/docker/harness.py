@@ -88,6 +88,7 @@ class Base(unittest.TestCase):
     """Each test: a folder, sandboxes, and nothing left of them."""
 
     place = None  # another daemon than the shared one
+    makes_detached = False
 
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix='prism-in-docker-'))
@@ -100,22 +101,42 @@ class Base(unittest.TestCase):
     def daemon(self):
         return self.place or PLACE
 
+    def of_another(self, made):
+        """Whether a container is a test's that runs beside this one, of which each is a session of its own. Whose a
+        detached one is cannot be seen while its host is killed."""
+        labels = made['Labels'] or {}
+        if labels.get('prism.sandbox.lifetime') == 'detached' and not self.makes_detached:
+            return True
+        try:
+            return os.getsid(int(labels['prism.sandbox.host'].split(':')[2])) != os.getsid(0)
+        except (KeyError, IndexError, ValueError, ProcessLookupError):
+            return False
+
+    def left(self):
+        """{id: state} of the containers that were not there when the test began, and the folders."""
+        kept = folders() - self.before
+        made = [made for made in self.daemon().containers() if made['Id'] not in self.known]
+        shared = PLACE.containers() if self.place else []  # the folders are not a daemon's
+        others = {made['Labels'].get('prism.sandbox.id') for made in made + shared if self.of_another(made)}
+        return ({made['Id']: made['State'] for made in made if not self.of_another(made)},
+                {folder for folder in kept if os.path.basename(folder) not in others})
+
     def assert_nothing_left(self):
-        """Containers and folders that were not there when the test began are gone, or go by themselves (those
-        of tests beside this one)."""
-        left = {made['Id'] for made in self.daemon().containers()} - self.known, folders() - self.before
+        """What was not there when the test began is gone, or goes by itself."""
+        there, kept = self.left()
 
         def gone():
-            return not left[0] & {made['Id'] for made in self.daemon().containers()} and not left[1] & folders()
+            found = self.left()
+            return not there.keys() & found[0].keys() and not kept & found[1]
 
         try:
-            until('nothing is left', gone, patience=30)
+            until('nothing is left', gone)
         except daemon.Failure:
-            there = {made['Id']: made['State'] for made in self.daemon().containers() if made['Id'] in left[0]}
-            for found in there:
+            found = self.left()
+            for container in there.keys() & found[0].keys():
                 with contextlib.suppress(Exception):
-                    self.daemon().call('DELETE', f'/containers/{found}?force=1&v=1')
-            raise AssertionError(f'left behind: {there} {left[1] & folders()}') from None
+                    self.daemon().call('DELETE', f'/containers/{container}?force=1&v=1')
+            raise AssertionError(f'left behind: {found[0]} {kept & found[1]}') from None
 
     def spec(self, workspace=True, **properties):
         if workspace:

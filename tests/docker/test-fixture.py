@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The tests' own Docker: it starts, it is private, and nothing of it is left, also when
 who started it is killed."""
-import glob
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -29,20 +29,9 @@ sys.stdin.read()
 '''
 
 
-def left(folder):
-    """What a Docker of that folder has left behind."""
-    with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
-        mounted = [line for line in mounts if folder in line]
-    processes = []
-    for path in glob.glob('/proc/[0-9]*/cmdline'):
-        try:
-            with open(path, 'rb') as line:
-                if folder.encode() in line.read():
-                    processes.append(path)
-        except OSError:
-            pass
-    groups = glob.glob('/sys/fs/cgroup/*/' + os.path.basename(folder)) + glob.glob('/sys/fs/cgroup/' + os.path.basename(folder))
-    return mounted + processes + groups + ([folder] if os.path.exists(folder) else [])
+def command_line(pid):
+    with open(f'/proc/{pid}/cmdline', 'rb') as line:
+        return line.read()
 
 
 @unittest.skipIf(os.getuid() != 0, "a Docker of the tests' own takes root")
@@ -52,38 +41,43 @@ class Fixture(unittest.TestCase):
         process = subprocess.Popen([WITH_DOCKER, *options, sys.executable, '-c', INSIDE, os.path.dirname(WITH_DOCKER)], env=environment,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
-        folder, pid = process.stdout.readline().split()
-        with open(f'/proc/{pid}/cmdline', 'rb') as line:
-            self.assertEqual(line.read(), b'sleep\x001000\x00')
-        return process, folder, int(pid)
+        self.addCleanup(process.stdin.close)
+        line = process.stdout.readline()
+        self.assertNotEqual(line, '', 'with-docker says nothing')
+        folder, pid = line.split()
+        container = os.pidfd_open(int(pid))  # not its number, which another may have got when we look again
+        self.addCleanup(os.close, container)
+        # A start is answered before the command has replaced runc.
+        daemon.until(f'sleep runs in {pid}', lambda: command_line(pid) == b'sleep\x001000\x00')
+        return process, folder, container
 
-    def gone(self, folder, pid):
-        daemon.until('nothing is left', lambda: not left(folder))
-        daemon.until('its container is gone', lambda: not os.path.exists(f'/proc/{pid}'))
+    def gone(self, folder, container):
+        daemon.until(lambda: f'nothing is left: {daemon.left(folder)}', lambda: not daemon.left(folder))
+        self.assertEqual(select.select([container], [], [], daemon.PATIENCE)[0], [container], 'its container is gone')
 
     def test_ends(self):
         """When the command ends, its Docker and what runs there end."""
-        process, folder, pid = self.begin()
+        process, folder, container = self.begin()
         process.stdin.close()
         self.assertEqual(process.wait(daemon.PATIENCE), 0)
-        self.assertEqual(left(folder), [])
-        self.gone(folder, pid)
+        self.assertEqual(daemon.left(folder), [])
+        self.gone(folder, container)
 
     def test_killed(self):
         """When with-docker is killed as well, and with live-restore, where containers outlive their daemon."""
-        process, folder, pid = self.begin('--live-restore')
+        process, folder, container = self.begin('--live-restore')
         process.send_signal(signal.SIGKILL)
         process.stdin.close()
         process.wait()
-        self.gone(folder, pid)
+        self.gone(folder, container)
 
     def test_interrupted(self):
         """SIGTERM goes to the command; its status is ours."""
-        process, folder, pid = self.begin()
+        process, folder, container = self.begin()
         process.terminate()
         self.assertEqual(process.wait(daemon.PATIENCE), 128 + signal.SIGTERM)
         process.stdin.close()
-        self.gone(folder, pid)
+        self.gone(folder, container)
 
     def test_twice(self):
         """Inside, another with-docker starts none of its own."""

@@ -93,6 +93,8 @@ def be_host(reference, *processes):
 
 
 class Detached(Base):
+    makes_detached = True
+
     def host(self, *arguments):
         process = subprocess.Popen([sys.executable, os.path.realpath(__file__), '--host', *arguments], stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
