@@ -8,6 +8,7 @@
  */
 #include "prism-cli-terminal.h"
 
+#include "prism-cancel-source.h"
 #include "prism-cli-signals.h"
 #include "prism-cli.h"
 
@@ -253,7 +254,7 @@ on_typed (int fd, GIOCondition condition, gpointer user_data)
 }
 
 static gboolean
-on_cancelled (GCancellable *cancellable, gpointer user_data)
+on_cancelled (gpointer user_data)
 {
   g_main_loop_quit (((Session *)user_data)->loop);
 
@@ -293,11 +294,9 @@ static void
 session_run (Session *self, gint64 timeout_ms, GCancellable *cancellable)
 {
   GInputStream *stdout_stream = prism_process_get_stdout_stream (self->process);
-  g_autoptr (GSource) cancelled = g_cancellable_source_new (cancellable);
+  g_autoptr (GSource) cancelled = prism_cancel_source_attach (cancellable, self->context, on_cancelled, self, NULL);
   GSource *timeout = watch_timeout (self, timeout_ms);
 
-  g_source_set_callback (cancelled, (GSourceFunc)(void (*) (void))on_cancelled, self, NULL);
-  g_source_attach (cancelled, self->context);
   self->pending = 2;
   g_input_stream_read_bytes_async (stdout_stream, CHUNK, G_PRIORITY_DEFAULT, self->cancellable, on_read, self);
   prism_process_wait_async (self->process, self->cancellable, on_ended, self);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the server asks of the client: its questions, by number, until they are answered,
  * cancelled or dropped. */
+#include "prism-cancel-source.h"
 #include "prism-mcp-session-private.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ settle_with (Asked *asked, int code, const char *message)
 }
 
 static gboolean
-on_cancelled (GCancellable *cancellable, gpointer data)
+on_cancelled (gpointer data)
 {
   Asked *asked = data;
   g_autofree char *params = g_strdup_printf (
@@ -83,9 +84,8 @@ prism_mcp_session_ask (PrismMcpSession *self,
   if (cancellable != NULL)
     {
       asked->cancellable = g_object_ref (cancellable);
-      asked->cancelled = g_cancellable_source_new (cancellable);
-      g_source_set_callback (asked->cancelled, G_SOURCE_FUNC (on_cancelled), asked, NULL);
-      g_source_attach (asked->cancelled, g_main_context_get_thread_default ());
+      asked->cancelled =
+          prism_cancel_source_attach (cancellable, g_main_context_get_thread_default (), on_cancelled, asked, NULL);
     }
 
   json = prism_json_new_compact ();

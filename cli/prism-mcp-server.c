@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "prism-cancel-source.h"
 #include "prism-cli-approve.h"
 #include "prism-cli-export.h"
 #include "prism-cli-signals.h"
@@ -167,7 +168,7 @@ check_answered (PrismMcpServer *self)
 }
 
 static gboolean
-on_signal (GCancellable *cancellable, gpointer data)
+on_signal (gpointer data)
 {
   begin_end (data);
   return G_SOURCE_REMOVE;
@@ -403,7 +404,7 @@ static void
 start (PrismMcpServer *self, int in, int out)
 {
   g_autofree char *instructions = describe (self);
-  g_autoptr (GSource) signalled = g_cancellable_source_new (self->cancellable);
+  g_autoptr (GSource) signalled = NULL;
 
   self->session = prism_mcp_session_new (&session_funcs, self, PRISM_VERSION_S, instructions);
   self->wire = prism_mcp_wire_new (in, out, &wire_funcs, self, PRISM_MCP_MAX_LINE);
@@ -412,8 +413,7 @@ start (PrismMcpServer *self, int in, int out)
   self->running = g_ptr_array_new ();
   self->open = g_ptr_array_new ();
   self->subscribed = g_hash_table_new (g_str_hash, g_str_equal);
-  g_source_set_callback (signalled, G_SOURCE_FUNC (on_signal), self, NULL);
-  g_source_attach (signalled, NULL);
+  signalled = prism_cancel_source_attach (self->cancellable, NULL, on_signal, self, NULL);
   logging = self;
   g_log_set_writer_func (write_log, NULL, NULL);
 

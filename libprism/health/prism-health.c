@@ -3,6 +3,7 @@
  * that does not answer is a report of its own, never the end of the others. */
 #include "prism-health.h"
 
+#include "prism-cancel-source.h"
 #include "prism-explain.h"
 #include "prism-home-private.h"
 
@@ -157,7 +158,7 @@ on_total_timeout (gpointer user_data)
 }
 
 static gboolean
-on_cancelled (GCancellable *cancellable, gpointer user_data)
+on_cancelled (gpointer user_data)
 {
   run_complete (user_data);
 
@@ -232,12 +233,8 @@ prism_health_run_async (PrismRegistry *registry,
   g_source_set_callback (run->total, on_total_timeout, g_object_ref (task), g_object_unref);
   g_source_attach (run->total, g_task_get_context (task));
   if (cancellable != NULL)
-    {
-      run->caller = g_cancellable_source_new (cancellable);
-      g_source_set_callback (run->caller, (GSourceFunc)(void (*) (void))on_cancelled, g_object_ref (task),
-                             g_object_unref);
-      g_source_attach (run->caller, g_task_get_context (task));
-    }
+    run->caller = prism_cancel_source_attach (cancellable, g_task_get_context (task), on_cancelled, g_object_ref (task),
+                                              g_object_unref);
 
   for (guint i = 0; names[i] != NULL; i++)
     {

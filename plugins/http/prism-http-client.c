@@ -6,6 +6,8 @@
 #include <libsoup/soup.h>
 #include <string.h>
 
+#include "prism-cancel-source.h"
+
 #define CHUNK    (64u * 1024u)
 #define AT_ONCE  8
 #define ANY_HOST "http://localhost"
@@ -229,10 +231,8 @@ prism_http_call_abandon (PrismHttpCall *self)
 
 typedef struct
 {
-  GMainContext *context;
-  gboolean woken; /* the descriptor or the deadline */
+  gboolean woken; /* the descriptor, the deadline or the caller */
   gboolean late;
-  gint cancelled; /* atomic */
 } Waiting;
 
 static gboolean
@@ -251,15 +251,12 @@ became_readable (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* In the thread that cancels. No source of the cancellable's: before GLib 2.80 one that ends
- * while it is told uses its context when that may be gone; what is disconnected is told no
- * more. */
-static void
-became_cancelled (GCancellable *cancellable, gpointer data)
+static gboolean
+became_cancelled (gpointer data)
 {
   Waiting *waiting = data;
-  g_atomic_int_set (&waiting->cancelled, TRUE);
-  g_main_context_wakeup (waiting->context);
+  waiting->woken = TRUE;
+  return G_SOURCE_REMOVE;
 }
 
 static GSource *
@@ -282,9 +279,8 @@ static gboolean
 iterate (
     PrismHttpClient *self, const gboolean *over, int fd, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  Waiting waiting = { self->context, FALSE, FALSE, FALSE };
-  GSource *timer = NULL, *watch = NULL;
-  gulong handler = 0;
+  Waiting waiting = { FALSE, FALSE };
+  GSource *timer = NULL, *watch = NULL, *cancelled = NULL;
   gint64 left = deadline - g_get_monotonic_time ();
   guint n_over = self->n_over;
 
@@ -297,10 +293,10 @@ iterate (
   if (fd >= 0)
     watch = attach (self->context, g_unix_fd_source_new (fd, G_IO_IN), G_SOURCE_FUNC (became_readable), &waiting);
   if (cancellable != NULL)
-    handler = g_cancellable_connect (cancellable, G_CALLBACK (became_cancelled), &waiting, NULL);
-  while (!waiting.woken && !g_atomic_int_get (&waiting.cancelled) && (over != NULL ? !*over : self->n_over == n_over))
+    cancelled = prism_cancel_source_attach (cancellable, self->context, became_cancelled, &waiting, NULL);
+  while (!waiting.woken && (over != NULL ? !*over : self->n_over == n_over))
     g_main_context_iteration (self->context, TRUE);
-  g_cancellable_disconnect (cancellable, handler);
+  g_clear_pointer (&cancelled, detach);
   g_clear_pointer (&timer, detach);
   g_clear_pointer (&watch, detach);
   g_main_context_pop_thread_default (self->context);

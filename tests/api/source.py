@@ -32,6 +32,11 @@ def folder_of_header():
     return where
 
 
+def of_wait(header):
+    """wait/ is part of the library, of the programs and of the plug-ins."""
+    return header in {os.path.basename(name) for name in files('.h', under='wait')}
+
+
 def layers():
     """a folder of libprism includes only folders to its left"""
     where = folder_of_header()
@@ -45,6 +50,8 @@ def layers():
             if header in ('prism-wire.h',):
                 if parts[1] not in ('agent', 'modules'):
                     yield f'{name} includes {header}, which is for agent and modules'
+            elif of_wait(header):
+                continue
             elif target is None:
                 built = os.path.join(os.environ['PRISM_BUILD_ROOT'], 'libprism')
                 if not any(os.path.exists(os.path.join(built, folder, header)) for folder in ('', parts[1])):
@@ -64,6 +71,8 @@ def outsiders():
         for header in INCLUDE.findall(read(name)):
             base = os.path.basename(header)
             if base in own or header == 'config.h' or (base == 'prism-launch.h' and name.startswith('plugins/native/')):
+                continue
+            if of_wait(base):
                 continue
             if base.startswith('prism-http') and folder in ('plugins/docker', 'plugins/e2b'):
                 continue
@@ -155,6 +164,13 @@ def waits():
                 yield f'{name}:{number}: {line.strip()}'
 
 
+def cancel_sources():
+    """a main context hears of a cancellable by wait/, not by GLib's own source, which races with who cancels"""
+    for name in files('.c', '.h'):
+        if not name.startswith('tests/') and re.search(r'\bg_cancellable_source_new\b', code_only(read(name))):
+            yield name
+
+
 def bug_cases():
     """each case of tests/verdicts/bugs.tsv names a test that is there"""
     table = 'tests/verdicts/bugs.tsv'
@@ -181,4 +197,4 @@ def bug_cases():
 
 
 if __name__ == '__main__':
-    sys.exit(run([layers, outsiders, agent_alone, no_backend_named, licences, no_registry_named, sizes, translations, waits, bug_cases]))
+    sys.exit(run([layers, outsiders, agent_alone, no_backend_named, licences, no_registry_named, sizes, translations, waits, cancel_sources, bug_cases]))
