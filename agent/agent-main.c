@@ -6,9 +6,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char usage[] = "usage: prism-agent --serve FD [--framed]\n"
@@ -43,11 +45,23 @@ socket_domain (int fd)
   return is ? domain : -1;
 }
 
+/* Those that C libraries keep for themselves, and that signal() does not touch: glibc's
+ * posix_spawn() may leave them ignored, and so would every command find them. */
+static void
+default_hidden_signals (void)
+{
+  static const unsigned char nothing[64]; /* the kernel's struct sigaction: the default, no flags */
+
+  for (int number = 32; number <= 34; number++)
+    syscall (SYS_rt_sigaction, number, nothing, NULL, (NSIG - 1) / 8);
+}
+
 int
 main (int argc, char **argv)
 {
   struct agent_options options = { .control = -1, .hosts = -1 };
 
+  default_hidden_signals ();
   if (argc > 1 && strcmp (argv[1], "--launch") == 0)
     return launch_main (argc, argv);
 

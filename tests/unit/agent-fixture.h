@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -314,6 +315,9 @@ agent_spawn (const char *const *arguments, int control)
         dup2 (control, 3);
       for (int fd = 4; fd < 256; fd++)
         close (fd);
+      /* As glibc's posix_spawn() may leave one that it hides: ignored. */
+      static const gulong ignored[8] = { (gulong)SIG_IGN };
+      syscall (SYS_rt_sigaction, 32, ignored, NULL, 8);
       /* The tree may lie where the bounded one cannot go. */
       int opened = open (program, O_PATH | O_CLOEXEC);
       if (agent_spawn_bounded)
