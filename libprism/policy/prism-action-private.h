@@ -2,11 +2,25 @@
 #pragma once
 
 #include "prism-action.h"
+#include "prism-path-guard-private.h"
 
 G_BEGIN_DECLS
 
 /* From here on it cannot change: what is checked is what is done. */
 void prism_action_freeze (PrismAction *self);
+
+/* What its paths are wanted for. */
+PrismPathIntent prism_action_get_path_intent (PrismAction *self);
+
+/* Which objects whoever does it has open, one for each path, and for the directory (nullable):
+ * a policy that looks its names up finds these, or something else, which is a no. */
+void prism_action_set_objects (PrismAction *self,
+                               const PrismPathIdentity *paths,
+                               guint n_paths,
+                               const PrismPathIdentity *directory);
+/* NULL: not said. */
+const PrismPathIdentity *prism_action_get_path_object (PrismAction *self, guint path);
+const PrismPathIdentity *prism_action_get_directory_object (PrismAction *self);
 
 gboolean prism_action_is_shell (PrismAction *self);
 

@@ -53,6 +53,8 @@ struct _PrismAction
   char *texts[N_TEXTS];
   char **lists[N_LISTS];
   GBytes *arguments;
+  GArray *objects; /* (nullable) PrismPathIdentity: of the paths, then of the directory */
+  gboolean directory_object;
   PrismEffect effect;
   PrismRisk risk;
   gboolean effect_said, risk_said;
@@ -199,6 +201,7 @@ prism_action_finalize (GObject *object)
   for (guint i = 0; i < N_LISTS; i++)
     g_strfreev (self->lists[i]);
   g_clear_pointer (&self->arguments, g_bytes_unref);
+  g_clear_pointer (&self->objects, g_array_unref);
   G_OBJECT_CLASS (prism_action_parent_class)->finalize (object);
 }
 
@@ -883,4 +886,50 @@ prism_action_set_risk (PrismAction *self, PrismRisk risk)
     return;
   self->risk = risk;
   self->risk_said = TRUE;
+}
+
+/* --- which objects it is about ------------------------------------------------------------- */
+
+PrismPathIntent
+prism_action_get_path_intent (PrismAction *self)
+{
+  static const char *const changing[] = { "write", "edit", NULL };
+  static const char *const removing[] = { "delete", "move", NULL };
+  const char *kind = self->texts[TEXT_KIND];
+
+  if (g_strv_contains (changing, kind))
+    return PRISM_PATH_INTENT_WRITE;
+  return g_strv_contains (removing, kind) ? PRISM_PATH_INTENT_REMOVE : PRISM_PATH_INTENT_READ;
+}
+
+void
+prism_action_set_objects (PrismAction *self,
+                          const PrismPathIdentity *paths,
+                          guint n_paths,
+                          const PrismPathIdentity *directory)
+{
+  g_return_if_fail (!g_atomic_int_get (&self->frozen));
+
+  g_clear_pointer (&self->objects, g_array_unref);
+  self->objects = g_array_new (FALSE, FALSE, sizeof (PrismPathIdentity));
+  g_array_append_vals (self->objects, paths, n_paths);
+  self->directory_object = directory != NULL;
+  if (directory != NULL)
+    g_array_append_vals (self->objects, directory, 1);
+}
+
+const PrismPathIdentity *
+prism_action_get_path_object (PrismAction *self, guint path)
+{
+  guint n = self->objects != NULL ? self->objects->len - (self->directory_object ? 1 : 0) : 0;
+
+  return path < n ? &g_array_index (self->objects, PrismPathIdentity, path) : NULL;
+}
+
+const PrismPathIdentity *
+prism_action_get_directory_object (PrismAction *self)
+{
+  if (!self->directory_object)
+    return NULL;
+  return &g_array_index (self->objects, PrismPathIdentity, self->objects->len - 1);
 }

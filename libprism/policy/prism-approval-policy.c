@@ -240,17 +240,6 @@ get_guard (PrismApprovalPolicy *self)
   return self->guard;
 }
 
-static PrismPathIntent
-intent_of (const char *kind)
-{
-  static const char *const changing[] = { "write", "edit", NULL };
-  static const char *const removing[] = { "delete", "move", NULL };
-
-  if (g_strv_contains (changing, kind))
-    return PRISM_PATH_INTENT_WRITE;
-  return g_strv_contains (removing, kind) ? PRISM_PATH_INTENT_REMOVE : PRISM_PATH_INTENT_READ;
-}
-
 /* A name of a sandbox's tree, in the words of the host; NULL: it is none. */
 static char *
 name_on_host (const char *path, const char *tree_root, const char *workspace)
@@ -290,12 +279,25 @@ check_inside (PrismApprovalPolicy *self, PrismAction *action, const char *path, 
   return FALSE;
 }
 
+/* @object: what whoever does it has open; another one here means that the name was given to
+ * something else in between. NULL: there is only the name. */
 static gboolean
-check_path (PrismApprovalPolicy *self, PrismAction *action, const char *path, PrismPathIntent intent, GError **error)
+check_path (PrismApprovalPolicy *self,
+            PrismAction *action,
+            const char *path,
+            PrismPathIntent intent,
+            const PrismPathIdentity *object,
+            GError **error)
 {
   if (prism_action_get_tree_root (action) != NULL)
     return check_inside (self, action, path, error);
-  return prism_path_guard_check (get_guard (self), path, intent, error);
+  if (!prism_path_guard_check (get_guard (self), path, intent, error))
+    return FALSE;
+  if (object == NULL || prism_path_guard_is_object (get_guard (self), path, intent, object))
+    return TRUE;
+  g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED, "%s became something else while it was checked",
+               path);
+  return FALSE;
 }
 
 static PrismDecision *
@@ -315,13 +317,15 @@ judge_paths (PrismApprovalPolicy *self, PrismAction *action)
 {
   const char *const *paths = prism_action_get_paths (action);
   const char *directory = prism_action_get_directory (action);
-  PrismPathIntent intent = intent_of (prism_action_get_kind (action));
+  PrismPathIntent intent = prism_action_get_path_intent (action);
   g_autoptr (GError) error = NULL;
 
   for (guint i = 0; paths != NULL && paths[i] != NULL; i++)
-    if (!check_path (self, action, paths[i], intent, &error))
+    if (!check_path (self, action, paths[i], intent, prism_action_get_path_object (action, i), &error))
       return deny_path (self, paths[i], error);
-  if (directory != NULL && !check_path (self, action, directory, PRISM_PATH_INTENT_READ, &error))
+  if (directory != NULL
+      && !check_path (self, action, directory, PRISM_PATH_INTENT_READ, prism_action_get_directory_object (action),
+                      &error))
     return deny_path (self, directory, error);
   return NULL;
 }
@@ -426,7 +430,7 @@ identify_directory (PrismApprovalPolicy *self, PrismAction *action)
 
   if (directory == NULL || prism_action_get_tree_root (action) != NULL
       || !prism_path_guard_identify (get_guard (self), directory, PRISM_PATH_INTENT_READ, &identity, NULL)
-      || !identity.exists)
+      || identity.missing > 0)
     return NULL;
   return g_strdup_printf ("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT ":%" G_GINT64_FORMAT, (guint64)identity.dev,
                           (guint64)identity.ino, identity.born_ns);

@@ -10,28 +10,45 @@
 
 G_BEGIN_DECLS
 
-/* The folder that @path's last component is in, as an O_PATH descriptor, for the calls that
- * take a folder and a name: mkdirat, unlinkat, renameat2, linkat, readlinkat, fstatat with
- * AT_SYMLINK_NOFOLLOW. No link is followed on the way. *@leaf is that component: never
- * empty, never `.` or `..`, no slash. A root itself has none: that is an error. -1 with
- * @error; PRISM_POLICY_ERROR_DENIED says outside, G_IO_ERROR what the kernel said. */
-int prism_path_guard_open_parent (PrismPathGuard *self, const char *path, char **leaf, GError **error);
-
-/* The same, and the folders that are missing on the way are made, with @mode. */
-int prism_path_guard_make_parents (PrismPathGuard *self, const char *path, guint mode, char **leaf, GError **error);
-
-/* The object that was checked: PRISM_POLICY_ERROR_DENIED if @fd is another one. */
+/* Which object a name means, or, where it means none, which folder above it is the deepest. */
 typedef struct
 {
   dev_t dev;
   ino_t ino;
   gint64 born_ns; /* 0: not known */
-  gboolean exists;
+  guint missing;  /* how many components below that folder are not there */
 } PrismPathIdentity;
 
 gboolean prism_path_guard_identify (
     PrismPathGuard *self, const char *path, PrismPathIntent intent, PrismPathIdentity *identity, GError **error);
-gboolean prism_path_identity_check (const PrismPathIdentity *self, int fd, const char *path, GError **error);
+/* Whether the name means the same still, and nothing has come where nothing was. */
+gboolean prism_path_guard_is_object (PrismPathGuard *self,
+                                     const char *path,
+                                     PrismPathIntent intent,
+                                     const PrismPathIdentity *object);
+
+/* The same, held open. All descriptors are O_PATH. */
+typedef struct
+{
+  int fd;     /* the object; -1: it is not there */
+  int folder; /* what it is in, or the deepest folder above; -1: held to be read, or a root itself */
+  char *rest; /* its name from there on */
+  PrismPathIdentity object;
+} PrismPathHold;
+
+/* A link at the end is followed only to read. What is not there is no error. */
+gboolean prism_path_guard_hold (
+    PrismPathGuard *self, const char *path, PrismPathIntent intent, PrismPathHold *hold, GError **error);
+void prism_path_hold_clear (PrismPathHold *self);
+/* What it is in, for the calls that take a folder and a name: mkdirat, unlinkat, renameat2,
+ * linkat, readlinkat, fstatat with AT_SYMLINK_NOFOLLOW. Folders that are missing are made, with
+ * @mode. -1 with errno: EXDEV for a root, ELOOP for a link that came meanwhile. */
+int prism_path_hold_make_folder (const PrismPathHold *self, guint mode);
+/* Its name there: never empty, never `.` or `..`, no slash. */
+const char *prism_path_hold_get_leaf (const PrismPathHold *self);
+
+/* @rest is relative to @folder; through no link. */
+int prism_path_guard_open_below (PrismPathGuard *self, int folder, const char *rest, int flags, GError **error);
 
 /* As prism_path_guard_new(), but what cannot be opened is a name and nothing more: what is
  * below it is outside. @error then says which was the first. Never NULL. */

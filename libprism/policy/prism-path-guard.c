@@ -17,9 +17,10 @@
 
 #include "prism-action.h"
 #include "prism-fd-private.h"
+#include "prism-path-lookup-private.h"
 #include "prism-path-walk-private.h"
 
-#define MAX_PATH    4096
+#define MAX_PATH    PRISM_PATH_MAX
 #define MAX_RETRIES 128
 #define MAX_SHOWN   300
 
@@ -299,8 +300,8 @@ prism_path_guard_set_walk (PrismPathGuard *self, gboolean walk)
 /* --- looking up ------------------------------------------------------------------------------ */
 
 /* A descriptor, or -errno. EXDEV: it leaves the root. ELOOP: a link where none may be. */
-static int
-look_up (const PrismPathGuard *self, int root, const char *rest, gboolean follow, int flags, guint mode)
+int
+prism_path_look_up (const PrismPathGuard *self, int root, const char *rest, gboolean follow, int flags, guint mode)
 {
   struct open_how how = {
     .flags = (guint64)(guint)(flags | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)),
@@ -321,8 +322,8 @@ look_up (const PrismPathGuard *self, int root, const char *rest, gboolean follow
   return -EAGAIN;
 }
 
-static int
-set_look_up_error (int number, const char *path, const char *root, GError **error)
+int
+prism_path_set_error (int number, const char *path, const char *root, GError **error)
 {
   const char *below = root[0] != '\0' ? root : "/";
   g_autofree char *shown = prism_visible_text (path, MAX_SHOWN, NULL);
@@ -362,12 +363,10 @@ set_outside (const PrismPathGuard *self, const char *path, GError **error)
   return -1;
 }
 
-/* What a look-up is to do with each root that the name is below. */
-typedef int (*AtRoot) (const PrismPathGuard *self, int root, const char *rest, gpointer data);
-
 /* The first root where it comes out well; else the last failure. */
-static int
-at_roots (const PrismPathGuard *self, const char *path, AtRoot at_root, gpointer data, GError **error)
+int
+prism_path_at_roots (
+    const PrismPathGuard *self, const char *path, PrismPathAtRoot at_root, gpointer data, GError **error)
 {
   char name[MAX_PATH];
   int result = -1;
@@ -386,7 +385,7 @@ at_roots (const PrismPathGuard *self, const char *path, AtRoot at_root, gpointer
           return result;
         failed = root->given;
       }
-  return failed != NULL ? set_look_up_error (-result, path, failed, error) : set_outside (self, path, error);
+  return failed != NULL ? prism_path_set_error (-result, path, failed, error) : set_outside (self, path, error);
 }
 
 /* --- checks ------------------------------------------------------------------------------------ */
@@ -407,11 +406,11 @@ look_up_ancestor (const PrismPathGuard *self, int root, const char *rest, gboole
       if (g_str_equal (slash + 1, ".."))
         return -EXDEV;
       *slash = '\0';
-      fd = look_up (self, root, name, follow, O_PATH | O_DIRECTORY, 0);
+      fd = prism_path_look_up (self, root, name, follow, O_PATH | O_DIRECTORY, 0);
       if (fd != -ENOENT)
         return fd;
     }
-  return g_str_equal (name, "..") ? -EXDEV : look_up (self, root, ".", follow, O_PATH, 0);
+  return g_str_equal (name, "..") ? -EXDEV : prism_path_look_up (self, root, ".", follow, O_PATH, 0);
 }
 
 typedef struct
@@ -430,7 +429,7 @@ check_at (const PrismPathGuard *self, int root, const char *rest, gpointer data)
 
   if (check->intent == PRISM_PATH_INTENT_REMOVE && g_str_equal (rest, "."))
     return -EXDEV;
-  fd = look_up (self, root, rest, follow, O_PATH, 0);
+  fd = prism_path_look_up (self, root, rest, follow, O_PATH, 0);
   check->missing = fd == -ENOENT;
   if (check->missing)
     fd = look_up_ancestor (self, root, rest, follow);
@@ -469,7 +468,7 @@ prism_path_guard_check (PrismPathGuard *self, const char *path, PrismPathIntent 
   g_return_val_if_fail (path != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  fd = at_roots (self, path, check_at, &check, error);
+  fd = prism_path_at_roots (self, path, check_at, &check, error);
   return fd >= 0;
 }
 
@@ -485,7 +484,7 @@ open_at (const PrismPathGuard *self, int root, const char *rest, gpointer data)
 {
   const Open *wanted = data;
 
-  return look_up (self, root, rest, wanted->intent == PRISM_PATH_INTENT_READ, wanted->flags, wanted->mode);
+  return prism_path_look_up (self, root, rest, wanted->intent == PRISM_PATH_INTENT_READ, wanted->flags, wanted->mode);
 }
 
 /**
@@ -515,137 +514,5 @@ prism_path_guard_open (
   g_return_val_if_fail (path != NULL, -1);
   g_return_val_if_fail (error == NULL || *error == NULL, -1);
 
-  return at_roots (self, path, open_at, &wanted, error);
-}
-
-/* --- folders and names in them ------------------------------------------------------------------- */
-
-typedef struct
-{
-  gboolean make;
-  guint mode;
-  char **leaf;
-} Parent;
-
-/* One component at a time, from a descriptor to a descriptor, and never up. */
-static int
-make_folders (int root, char *folders, guint mode)
-{
-  int at = fcntl (root, F_DUPFD_CLOEXEC, 3);
-  char *saved = NULL;
-
-  for (char *name = strtok_r (folders, "/", &saved); name != NULL && at >= 0; name = strtok_r (NULL, "/", &saved))
-    {
-      prism_autofd int parent = at;
-
-      if (mkdirat (parent, name, mode & 0777) != 0 && errno != EEXIST)
-        return -errno;
-      at = openat (parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-      if (at < 0 && errno == ENOTDIR)
-        {
-          struct stat status;
-
-          if (fstatat (parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK (status.st_mode))
-            return -ELOOP;
-          return -ENOTDIR;
-        }
-    }
-  return at >= 0 ? at : -errno;
-}
-
-static int
-parent_at (const PrismPathGuard *self, int root, const char *rest, gpointer data)
-{
-  Parent *wanted = data;
-  char name[MAX_PATH];
-  char *slash, *leaf;
-  int fd;
-
-  g_strlcpy (name, rest, sizeof name);
-  slash = strrchr (name, '/');
-  leaf = slash != NULL ? slash + 1 : name;
-  if (g_str_equal (leaf, ".") || g_str_equal (leaf, ".."))
-    return -EXDEV;
-  if (slash != NULL)
-    *slash = '\0';
-  fd = look_up (self, root, slash != NULL ? name : ".", FALSE, O_PATH | O_DIRECTORY, 0);
-  if (fd == -ENOENT && wanted->make && slash != NULL && !has_dot_dot (name))
-    fd = make_folders (root, name, wanted->mode);
-  if (fd >= 0)
-    {
-      g_free (*wanted->leaf);
-      *wanted->leaf = g_strdup (leaf);
-    }
-  return fd;
-}
-
-int
-prism_path_guard_open_parent (PrismPathGuard *self, const char *path, char **leaf, GError **error)
-{
-  Parent wanted = { .leaf = leaf };
-
-  *leaf = NULL;
-  return at_roots (self, path, parent_at, &wanted, error);
-}
-
-int
-prism_path_guard_make_parents (PrismPathGuard *self, const char *path, guint mode, char **leaf, GError **error)
-{
-  Parent wanted = { .make = TRUE, .mode = mode, .leaf = leaf };
-
-  *leaf = NULL;
-  return at_roots (self, path, parent_at, &wanted, error);
-}
-
-/* --- which object -------------------------------------------------------------------------------- */
-
-static gboolean
-read_identity (int fd, PrismPathIdentity *identity)
-{
-  struct statx status;
-
-  if (statx (fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &status) != 0)
-    return FALSE;
-  identity->dev = ((dev_t)status.stx_dev_major << 32) | status.stx_dev_minor;
-  identity->ino = status.stx_ino;
-  identity->born_ns = (status.stx_mask & STATX_BTIME) != 0
-                          ? status.stx_btime.tv_sec * G_GINT64_CONSTANT (1000000000) + status.stx_btime.tv_nsec
-                          : 0;
-  identity->exists = TRUE;
-  return TRUE;
-}
-
-gboolean
-prism_path_guard_identify (
-    PrismPathGuard *self, const char *path, PrismPathIntent intent, PrismPathIdentity *identity, GError **error)
-{
-  Check check = { .intent = intent };
-  prism_autofd int fd = at_roots (self, path, check_at, &check, error);
-
-  *identity = (PrismPathIdentity){ 0 };
-  if (fd < 0)
-    return FALSE;
-  if (!check.missing && !read_identity (fd, identity))
-    {
-      set_look_up_error (errno, path, "", error);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-prism_path_identity_check (const PrismPathIdentity *self, int fd, const char *path, GError **error)
-{
-  PrismPathIdentity now = { 0 };
-
-  if (read_identity (fd, &now) && self->exists && now.dev == self->dev && now.ino == self->ino
-      && now.born_ns == self->born_ns)
-    return TRUE;
-  {
-    g_autofree char *shown = prism_visible_text (path, MAX_SHOWN, NULL);
-
-    g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED, "%s is not what it was when it was checked",
-                 shown);
-  }
-  return FALSE;
+  return prism_path_at_roots (self, path, open_at, &wanted, error);
 }

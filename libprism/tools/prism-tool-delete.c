@@ -13,18 +13,16 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
   GError *fault = NULL;
   gboolean folder;
 
-  if (g_str_equal (path, prism_tree_get_root (run->settings->tree)))
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "the workspace itself is not deleted; send what is in it");
   if (!prism_tool_get_bounded (run, "maxEntries", PRISM_TOOL_LIMIT_DELETE_ENTRIES, &most, error))
     return FALSE;
-  entry = prism_tree_stat (run->settings->tree, path, run->cancellable, &fault);
+  entry = prism_tree_stat (run->tree, path, run->cancellable, &fault);
   if (entry == NULL)
     {
       prism_tool_take_fault (error, fault);
       return FALSE;
     }
   folder = prism_file_entry_get_file_type (entry) == G_FILE_TYPE_DIRECTORY;
-  if (!prism_tree_remove (run->settings->tree, path, recursive, most, &removed, run->cancellable, &fault))
+  if (!prism_tree_remove (run->tree, path, recursive, most, &removed, run->cancellable, &fault))
     {
       gboolean full = fault->code == PRISM_TREE_FAULT_EXISTS && !recursive;
       prism_tool_take_fault (error, fault);
@@ -56,8 +54,11 @@ prism_tool_run_delete (PrismToolRun *run, GError **error)
                              .risk = PRISM_RISK_HIGH,
                              .effect = PRISM_EFFECT_LOCAL_MUTATION,
                              .paths = paths };
-  gboolean may = paths[0] != NULL && prism_tool_authorize (run, &ask, error);
-  g_autofree char *path = paths[0];
+  gboolean done = paths[0] != NULL;
 
-  return may && prism_tool_enter (run, path, error) && delete_it (run, path, error);
+  if (done && g_str_equal (paths[0], prism_tree_get_root (run->settings->tree)))
+    done = prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "the workspace itself is not deleted; send what is in it");
+  done = done && prism_tool_authorize (run, &ask, error) && delete_it (run, paths[0], error);
+  g_free (paths[0]);
+  return done;
 }

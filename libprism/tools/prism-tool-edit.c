@@ -95,7 +95,7 @@ read_all (PrismToolRun *run, const char *path, const char *shown, GError **error
 {
   gint64 most = prism_tool_limit (run, PRISM_TOOL_LIMIT_EDIT_FILE_BYTES);
   GError *fault = NULL;
-  g_autoptr (GBytes) bytes = prism_tree_read (run->settings->tree, path, 0, most + 1, run->cancellable, &fault);
+  g_autoptr (GBytes) bytes = prism_tree_read (run->tree, path, 0, most + 1, run->cancellable, &fault);
 
   if (bytes == NULL)
     {
@@ -140,7 +140,7 @@ edit_file (PrismToolRun *run, const char *path, GArray *edits, GError **error)
   prism_text_edit (bytes, (const PrismTextEdit *)(const void *)edits->data, edits->len,
                    prism_tool_get_boolean (run, "fuzzy", FALSE), shown, &edited);
   done = edited.outcome == PRISM_TEXT_EDIT_DONE ? TRUE : refuse (&edited, shown, error);
-  if (done && !prism_tree_write (run->settings->tree, path, edited.bytes, 0, run->cancellable, &fault))
+  if (done && !prism_tree_write (run->tree, path, edited.bytes, 0, run->cancellable, &fault))
     {
       prism_tool_take_fault (error, fault);
       done = FALSE;
@@ -168,5 +168,5 @@ prism_tool_run_edit (PrismToolRun *run, GError **error)
   gboolean may = paths[0] != NULL && get_edits (run, edits, error) && prism_tool_authorize (run, &ask, error);
   g_autofree char *path = paths[0];
 
-  return may && prism_tool_enter (run, path, error) && edit_file (run, path, edits, error);
+  return may && edit_file (run, path, edits, error);
 }

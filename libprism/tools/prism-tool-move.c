@@ -8,7 +8,7 @@ static gboolean
 check_target (PrismToolRun *run, PrismFileEntry *from, const char *to, gboolean overwrite, GError **error)
 {
   GError *fault = NULL;
-  g_autoptr (PrismFileEntry) there = prism_tree_stat (run->settings->tree, to, run->cancellable, &fault);
+  g_autoptr (PrismFileEntry) there = prism_tree_stat (run->tree, to, run->cancellable, &fault);
   g_autofree char *shown = prism_tool_show (run, to);
 
   if (there == NULL && fault->code == PRISM_TREE_FAULT_NOT_FOUND)
@@ -36,7 +36,7 @@ move_it (PrismToolRun *run, const char *from, const char *to, GError **error)
 {
   gboolean overwrite = prism_tool_get_boolean (run, "overwrite", FALSE);
   GError *fault = NULL;
-  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->settings->tree, from, run->cancellable, &fault);
+  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->tree, from, run->cancellable, &fault);
   g_autofree char *shown_from = prism_tool_show (run, from);
   g_autofree char *shown_to = prism_tool_show (run, to);
 
@@ -47,7 +47,7 @@ move_it (PrismToolRun *run, const char *from, const char *to, GError **error)
     }
   if (!check_target (run, entry, to, overwrite, error))
     return FALSE;
-  if (!prism_tree_rename (run->settings->tree, from, to, overwrite, run->cancellable, &fault))
+  if (!prism_tree_rename (run->tree, from, to, overwrite, run->cancellable, &fault))
     {
       gboolean missing = fault->code == PRISM_TREE_FAULT_NOT_FOUND;
       prism_tool_take_fault (error, fault);
@@ -68,17 +68,6 @@ move_it (PrismToolRun *run, const char *from, const char *to, GError **error)
   return TRUE;
 }
 
-/* Always in the same order, so that two moves the other way round do not wait for each other. */
-static gboolean
-enter_both (PrismToolRun *run, const char *from, const char *to, GError **error)
-{
-  int order = strcmp (from, to);
-
-  if (order == 0)
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "from and to are the same path");
-  return prism_tool_enter (run, order < 0 ? from : to, error) && prism_tool_enter (run, order < 0 ? to : from, error);
-}
-
 gboolean
 prism_tool_run_move (PrismToolRun *run, GError **error)
 {
@@ -93,8 +82,9 @@ prism_tool_run_move (PrismToolRun *run, GError **error)
 
   if (done && (g_str_equal (from, root) || g_str_equal (to, root)))
     done = prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "the workspace itself is not moved, nor replaced");
-  done = done && prism_tool_authorize (run, &ask, error) && enter_both (run, paths[0], paths[1], error)
-         && move_it (run, paths[0], paths[1], error);
+  if (done && g_str_equal (from, to))
+    done = prism_tool_fail (error, PRISM_TOOL_ERROR_INVALID, "from and to are the same path");
+  done = done && prism_tool_authorize (run, &ask, error) && move_it (run, paths[0], paths[1], error);
   g_free (paths[0]);
   g_free (paths[1]);
   return done;

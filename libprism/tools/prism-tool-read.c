@@ -43,7 +43,7 @@ answer_image (PrismToolRun *run, const char *path, const char *type, GError **er
 {
   gint64 most = prism_tool_limit (run, PRISM_TOOL_LIMIT_IMAGE_BYTES);
   GError *fault = NULL;
-  g_autoptr (GBytes) bytes = prism_tree_read (run->settings->tree, path, 0, most + 1, run->cancellable, &fault);
+  g_autoptr (GBytes) bytes = prism_tree_read (run->tree, path, 0, most + 1, run->cancellable, &fault);
 
   if (bytes == NULL)
     {
@@ -105,7 +105,7 @@ fill (Source *self, GError **error)
   if (self->read >= most)
     return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
                             "the page lies after the first %" G_GINT64_FORMAT " bytes (read-scan-bytes)", most);
-  more = prism_tree_read (self->run->settings->tree, self->path, self->read, CHUNK, self->run->cancellable, &fault);
+  more = prism_tree_read (self->run->tree, self->path, self->read, CHUNK, self->run->cancellable, &fault);
   if (more == NULL)
     {
       prism_tool_take_fault (error, fault);
@@ -288,7 +288,7 @@ note_content (PrismToolRun *run, const Source *source, const char *path)
   if (source->ended && source->read == (gint64)source->held->len)
     bytes = g_bytes_new (source->held->data, source->held->len);
   else
-    bytes = prism_tree_read (run->settings->tree, path, 0, prism_tool_limit (run, PRISM_TOOL_LIMIT_READ_SCAN_BYTES),
+    bytes = prism_tree_read (run->tree, path, 0, prism_tool_limit (run, PRISM_TOOL_LIMIT_READ_SCAN_BYTES),
                              run->cancellable, NULL);
   prism_tool_settings_note (run->settings, path, bytes);
 }

@@ -29,6 +29,7 @@ struct _PrismToolRun
   JsonObject *arguments;
   PrismToolResult *result;
   JsonBuilder *metadata; /* an open object */
+  PrismTree *tree;       /* the settings', in which the paths of prism_tool_authorize() are held */
   GPtrArray *entered;    /* paths that this run has for itself */
 };
 
@@ -72,12 +73,12 @@ typedef struct
   const char *summary;
 } PrismToolAsk;
 
+/* Waits until nobody else writes to the paths, holds what they are, asks, and makes sure that
+ * they are that still: from then on they are used by run->tree, which knows what it holds. */
 gboolean prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error);
 
 /* --- the tree ------------------------------------------------------------------------------------------ */
 
-/* Nobody else writes there before this run ends. */
-gboolean prism_tool_enter (PrismToolRun *run, const char *path, GError **error);
 /* Takes a tree's error and makes it a tool's. */
 void prism_tool_take_fault (GError **error, GError *fault);
 /* The content that the file has now is what was read last, where the guard is on. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "prism-action-private.h"
 #include "prism-operation-private.h"
 
 gint64
@@ -76,6 +77,7 @@ prism_tool_take_fault (GError **error, GError *fault)
     [PRISM_TREE_FAULT_DENIED] = PRISM_TOOL_ERROR_DENIED,       [PRISM_TREE_FAULT_EXISTS] = PRISM_TOOL_ERROR_CONFLICT,
     [PRISM_TREE_FAULT_TYPE] = PRISM_TOOL_ERROR_TYPE,           [PRISM_TREE_FAULT_LIMIT] = PRISM_TOOL_ERROR_LIMIT,
     [PRISM_TREE_FAULT_CANCELLED] = PRISM_TOOL_ERROR_CANCELLED, [PRISM_TREE_FAULT_LOST] = PRISM_TOOL_ERROR_FAILED,
+    [PRISM_TREE_FAULT_CHANGED] = PRISM_TOOL_ERROR_CONFLICT,
   };
   PrismToolError code = PRISM_TOOL_ERROR_FAILED;
 
@@ -238,6 +240,108 @@ make_action (PrismToolRun *run, const PrismToolAsk *ask)
   return action;
 }
 
+/* --- what is held ------------------------------------------------------------------------------- */
+
+static void
+leave_all (PrismToolRun *run)
+{
+  for (guint i = 0; i < run->entered->len; i++)
+    prism_tool_settings_leave (run->settings, run->entered->pdata[i]);
+  g_ptr_array_set_size (run->entered, 0);
+}
+
+static gint
+compare_paths (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Always in the same order, so that two that want the same two do not wait for each other. */
+static gboolean
+enter_all (PrismToolRun *run, char **paths, GError **error)
+{
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
+
+  for (guint i = 0; paths[i] != NULL; i++)
+    g_ptr_array_add (sorted, paths[i]);
+  g_ptr_array_sort (sorted, compare_paths);
+  for (guint i = 0; i < sorted->len; i++)
+    {
+      if (i > 0 && g_str_equal (sorted->pdata[i], sorted->pdata[i - 1]))
+        continue;
+      if (!prism_tool_settings_enter (run->settings, sorted->pdata[i], run->cancellable))
+        return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
+      g_ptr_array_add (run->entered, g_strdup (sorted->pdata[i]));
+    }
+  return TRUE;
+}
+
+/* What changes paths has them for itself before anybody is asked: what is then asked about is
+ * what the one before has left. git and commands look after themselves. */
+static gboolean
+take_paths (PrismToolRun *run, const PrismToolAsk *ask, GError **error)
+{
+  gboolean changes = ask->effect != PRISM_EFFECT_NONE && ask->command == NULL && ask->argv == NULL;
+  GError *fault = NULL;
+  PrismTree *held;
+
+  if (ask->paths == NULL)
+    return TRUE;
+  leave_all (run);
+  if (changes && !enter_all (run, ask->paths, error))
+    return FALSE;
+  held = prism_tree_hold (run->settings->tree, (const char *const *)ask->paths,
+                          changes ? PRISM_PATH_INTENT_REMOVE : PRISM_PATH_INTENT_READ, &fault);
+  if (held == NULL)
+    {
+      prism_tool_take_fault (error, fault);
+      return FALSE;
+    }
+  g_object_unref (run->tree);
+  run->tree = held;
+  return TRUE;
+}
+
+static gboolean
+verify_paths (PrismToolRun *run, GError **error)
+{
+  GError *fault = NULL;
+
+  if (prism_tree_verify (run->tree, &fault))
+    return TRUE;
+  prism_tool_take_fault (error, fault);
+  return FALSE;
+}
+
+/* A policy that looks the names up itself has to find what is held here. */
+static gboolean
+say_objects (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *action, GError **error)
+{
+  const char *const root[] = { prism_tree_get_root (run->settings->tree), NULL };
+  gboolean runs = (ask->command != NULL || ask->argv != NULL) && run->settings->place == run->settings->tree;
+  g_autoptr (GArray) objects = g_array_new (FALSE, FALSE, sizeof (PrismPathIdentity));
+  g_autoptr (PrismTree) directory = NULL;
+  GError *fault = NULL;
+
+  for (guint i = 0; ask->paths != NULL && ask->paths[i] != NULL; i++)
+    {
+      const PrismPathIdentity *object = prism_tree_get_object (run->tree, i);
+      if (object == NULL)
+        return TRUE;
+      g_array_append_vals (objects, object, 1);
+    }
+  if (runs)
+    directory = prism_tree_hold (run->settings->tree, root, PRISM_PATH_INTENT_READ, &fault);
+  if (fault != NULL)
+    {
+      prism_tool_take_fault (error, fault);
+      return FALSE;
+    }
+  prism_action_set_objects (action, (const PrismPathIdentity *)(gpointer)objects->data, objects->len,
+                            directory != NULL ? prism_tree_get_object (directory, 0) : NULL);
+  return TRUE;
+}
+
 /* What a policy puts in the place of what was asked is held to the same root. */
 static gboolean
 take_modified (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *modified, GError **error)
@@ -258,7 +362,7 @@ take_modified (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *modified
       g_free (*ask->command);
       *ask->command = g_strdup (command);
     }
-  return TRUE;
+  return paths == NULL || take_paths (run, ask, error);
 }
 
 /* Takes @decision. */
@@ -293,9 +397,13 @@ prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error
 
   if (run->settings->read_only && ask->effect != PRISM_EFFECT_NONE)
     return deny (run, prism_decision_new_deny ("read-only", "these tools only look"), error);
+  if (!take_paths (run, ask, error))
+    return FALSE;
   if (policy == NULL)
     return TRUE;
   action = make_action (run, ask);
+  if (!say_objects (run, ask, action, error))
+    return FALSE;
   decision = prism_policy_check (policy, action, run->cancellable, &wrong);
   if (g_cancellable_is_cancelled (run->cancellable))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
@@ -303,21 +411,13 @@ prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error
     return deny_unanswered (run, wrong, error);
   if (!prism_decision_get_allowed (decision))
     return deny (run, g_steal_pointer (&decision), error);
-  if (prism_decision_get_modified (decision) != NULL)
-    return take_modified (run, ask, prism_decision_get_modified (decision), error);
-  return TRUE;
+  if (prism_decision_get_modified (decision) != NULL
+      && !take_modified (run, ask, prism_decision_get_modified (decision), error))
+    return FALSE;
+  return verify_paths (run, error);
 }
 
 /* --- the tree -------------------------------------------------------------------------------------- */
-
-gboolean
-prism_tool_enter (PrismToolRun *run, const char *path, GError **error)
-{
-  if (!prism_tool_settings_enter (run->settings, path, run->cancellable))
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
-  g_ptr_array_add (run->entered, g_strdup (path));
-  return TRUE;
-}
 
 gboolean
 prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError **error)
@@ -398,12 +498,13 @@ prism_tool_run (PrismToolSettings *settings, const PrismToolKind *kind, PrismToo
   run.result = prism_tool_result_new ();
   run.metadata = json_builder_new_immutable ();
   json_builder_begin_object (run.metadata);
+  run.tree = g_object_ref (settings->tree);
   run.entered = g_ptr_array_new_with_free_func (g_free);
   if (check_arguments (&run, &error))
     kind->run (&run, &error);
-  for (guint i = 0; i < run.entered->len; i++)
-    prism_tool_settings_leave (settings, run.entered->pdata[i]);
+  leave_all (&run);
   answer (&run, error);
   g_ptr_array_unref (run.entered);
+  g_object_unref (run.tree);
   g_object_unref (run.result);
 }

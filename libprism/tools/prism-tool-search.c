@@ -178,7 +178,7 @@ prefix_of (PrismToolRun *run, const char *path, GError **error)
 {
   const char *root = prism_tree_get_root (run->settings->tree);
   GError *fault = NULL;
-  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->settings->tree, path, run->cancellable, &fault);
+  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->tree, path, run->cancellable, &fault);
   g_autofree char *folder = NULL;
 
   if (entry == NULL)
@@ -235,7 +235,7 @@ search (PrismToolRun *run, const PrismTreeQuery *query, const char *path, Answer
   answer->prefix = prefix_of (run, path, error);
   if (answer->prefix == NULL)
     return FALSE;
-  if (!prism_tree_search (run->settings->tree, path, query, &found, run->cancellable, &fault))
+  if (!prism_tree_search (run->tree, path, query, &found, run->cancellable, &fault))
     {
       prism_tool_take_fault (error, fault);
       return FALSE;

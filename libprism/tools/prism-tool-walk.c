@@ -115,8 +115,7 @@ walk_folders (PrismToolRun *run, PrismToolWalk *walk, const char *start, GError 
     {
       Folder *folder = g_queue_pop_head (&folders);
       GError *fault = NULL;
-      g_autoptr (GPtrArray) entries =
-          prism_tree_list (run->settings->tree, folder->path, walk->hidden, run->cancellable, &fault);
+      g_autoptr (GPtrArray) entries = prism_tree_list (run->tree, folder->path, walk->hidden, run->cancellable, &fault);
 
       if (entries != NULL)
         wanted = look_into (run, walk, folder, entries, &folders, start);
@@ -139,7 +138,7 @@ gboolean
 prism_tool_walk (PrismToolRun *run, PrismToolWalk *walk, const char *path, GError **error)
 {
   GError *fault = NULL;
-  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->settings->tree, path, run->cancellable, &fault);
+  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->tree, path, run->cancellable, &fault);
 
   if (entry == NULL)
     {

@@ -19,7 +19,7 @@ static GBytes *
 read_present (PrismToolRun *run, const char *path, GError **error)
 {
   GError *fault = NULL;
-  GBytes *now = prism_tree_read (run->settings->tree, path, 0, prism_tool_limit (run, PRISM_TOOL_LIMIT_READ_SCAN_BYTES),
+  GBytes *now = prism_tree_read (run->tree, path, 0, prism_tool_limit (run, PRISM_TOOL_LIMIT_READ_SCAN_BYTES),
                                  run->cancellable, &fault);
 
   if (now == NULL && fault->code == PRISM_TREE_FAULT_NOT_FOUND)
@@ -71,11 +71,11 @@ prism_tool_run_write (PrismToolRun *run, GError **error)
   g_autoptr (GBytes) bytes = g_bytes_new (content, size);
   GError *fault = NULL;
 
-  if (!may || !prism_tool_enter (run, path, error) || !check_guard (run, path, error))
+  if (!may || !check_guard (run, path, error))
     return FALSE;
   if (g_cancellable_is_cancelled (run->cancellable))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
-  if (!prism_tree_write (run->settings->tree, path, bytes, 0, run->cancellable, &fault))
+  if (!prism_tree_write (run->tree, path, bytes, 0, run->cancellable, &fault))
     {
       prism_tool_take_fault (error, fault);
       return FALSE;

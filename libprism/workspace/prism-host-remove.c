@@ -67,11 +67,22 @@ remove_content (Removal *removal, int fd, guint depth)
 }
 
 gboolean
-prism_host_remove (int folder, const char *name, gint64 most, gint64 *done)
+prism_host_remove_all (int folder, const char *name, gint64 most, gint64 *done)
 {
   Removal removal = { most, 0 };
   gboolean gone = remove_name (&removal, folder, name, 0);
 
   *done = removal.done;
   return gone;
+}
+
+int
+prism_host_empty (int fd, gint64 most, gint64 *done)
+{
+  Removal removal = { most, 0 };
+  int folder = openat (fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int number = folder < 0 || !remove_content (&removal, folder, 0) ? errno : 0;
+
+  *done = removal.done;
+  return number;
 }

@@ -7,108 +7,30 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "prism-fd-private.h"
 #include "prism-path-guard-private.h"
-
-#define NOREPLACE 1u
 
 struct _PrismHostTree
 {
   PrismTree parent_instance;
 
   PrismPathGuard *guard;
+  GPtrArray *held; /* (nullable) Name: what this tree was made to hold */
+  PrismPathIntent intent;
   GMutex lock;
   char *kept; /* the folder of what prism_tree_keep() wrote; NULL: none yet */
 };
 
+typedef struct
+{
+  char *path;
+  PrismPathHold hold;
+} Name;
+
 G_DEFINE_FINAL_TYPE (PrismHostTree, prism_host_tree, PRISM_TYPE_TREE)
-
-/* --- what goes wrong -------------------------------------------------------------------- */
-
-static PrismTreeFault
-fault_of (int number)
-{
-  switch (number)
-    {
-    case ENOENT:
-      return PRISM_TREE_FAULT_NOT_FOUND;
-    case EXDEV:
-      return PRISM_TREE_FAULT_ESCAPE;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case EBUSY:
-      return PRISM_TREE_FAULT_DENIED;
-    case EEXIST:
-    case ENOTEMPTY:
-      return PRISM_TREE_FAULT_EXISTS;
-    case EISDIR:
-    case ENOTDIR:
-    case ENXIO:
-    case ELOOP:
-      return PRISM_TREE_FAULT_TYPE;
-    case ENAMETOOLONG:
-    case EINVAL:
-      return PRISM_TREE_FAULT_INVALID;
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EFBIG:
-      return PRISM_TREE_FAULT_LIMIT;
-    default:
-      return PRISM_TREE_FAULT_FAILED;
-    }
-}
-
-void
-prism_tree_set_errno (GError **error, int number, const char *path)
-{
-  g_set_error (error, PRISM_TREE_FAULT, (int)fault_of (number), "%s: %s", path, g_strerror (number));
-}
-
-static const struct
-{
-  int code;
-  PrismTreeFault fault;
-} io_faults[] = {
-  { G_IO_ERROR_NOT_FOUND, PRISM_TREE_FAULT_NOT_FOUND },
-  { G_IO_ERROR_EXISTS, PRISM_TREE_FAULT_EXISTS },
-  { G_IO_ERROR_NOT_EMPTY, PRISM_TREE_FAULT_EXISTS },
-  { G_IO_ERROR_IS_DIRECTORY, PRISM_TREE_FAULT_TYPE },
-  { G_IO_ERROR_NOT_DIRECTORY, PRISM_TREE_FAULT_TYPE },
-  { G_IO_ERROR_TOO_MANY_LINKS, PRISM_TREE_FAULT_TYPE },
-  { G_IO_ERROR_NOT_REGULAR_FILE, PRISM_TREE_FAULT_TYPE },
-  { G_IO_ERROR_FILENAME_TOO_LONG, PRISM_TREE_FAULT_INVALID },
-  { G_IO_ERROR_INVALID_FILENAME, PRISM_TREE_FAULT_INVALID },
-  { G_IO_ERROR_INVALID_ARGUMENT, PRISM_TREE_FAULT_INVALID },
-  { G_IO_ERROR_PERMISSION_DENIED, PRISM_TREE_FAULT_DENIED },
-  { G_IO_ERROR_READ_ONLY, PRISM_TREE_FAULT_DENIED },
-  { G_IO_ERROR_BUSY, PRISM_TREE_FAULT_DENIED },
-  { G_IO_ERROR_NO_SPACE, PRISM_TREE_FAULT_LIMIT },
-  { G_IO_ERROR_TOO_MANY_OPEN_FILES, PRISM_TREE_FAULT_LIMIT },
-};
-
-/* Of the path guard. */
-static void
-take_fault (GError **error, GError *from)
-{
-  PrismTreeFault fault = PRISM_TREE_FAULT_FAILED;
-
-  if (g_error_matches (from, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED))
-    fault = PRISM_TREE_FAULT_ESCAPE;
-  for (guint i = 0; from->domain == G_IO_ERROR && i < G_N_ELEMENTS (io_faults); i++)
-    if (from->code == io_faults[i].code)
-      fault = io_faults[i].fault;
-  g_set_error_literal (error, PRISM_TREE_FAULT, (int)fault, from->message);
-  g_error_free (from);
-}
 
 static gboolean
 is_cancelled (GCancellable *cancellable, GError **error)
@@ -121,15 +43,70 @@ is_cancelled (GCancellable *cancellable, GError **error)
 
 /* --- names ------------------------------------------------------------------------------- */
 
+static const Name *
+find_name (PrismHostTree *self, const char *path)
+{
+  for (guint i = 0; self->held != NULL && i < self->held->len; i++)
+    if (g_str_equal (((const Name *)self->held->pdata[i])->path, path))
+      return self->held->pdata[i];
+  return NULL;
+}
+
+/* The folder that is held and that @path is below; *@rest is the rest of it. */
+static const Name *
+find_name_above (PrismHostTree *self, const char *path, const char **rest)
+{
+  for (guint i = 0; self->held != NULL && i < self->held->len; i++)
+    {
+      const Name *name = self->held->pdata[i];
+      gsize length = strlen (name->path);
+
+      if (name->hold.object.missing == 0 && strncmp (path, name->path, length) == 0 && path[length] == '/')
+        {
+          *rest = path + length + 1;
+          return name;
+        }
+    }
+  return NULL;
+}
+
+/* What is held is what is looked at, and what is below it is looked up from there. */
+static int
+open_object (PrismHostTree *self, const char *path, GError **error)
+{
+  const char *rest = NULL;
+  const Name *name = find_name (self, path), *above;
+  struct stat s;
+
+  if (name != NULL && name->hold.object.missing == 0)
+    {
+      /* A link is held where it is not to be followed: who only reads sees where it leads. */
+      if (fstat (name->hold.fd, &s) == 0 && S_ISLNK (s.st_mode))
+        return prism_path_guard_open (self->guard, path, PRISM_PATH_INTENT_READ, O_PATH | O_CLOEXEC, 0, error);
+      return fcntl (name->hold.fd, F_DUPFD_CLOEXEC, 3);
+    }
+  if (name != NULL)
+    {
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND, "%s: %s", path, g_strerror (ENOENT));
+      return -1;
+    }
+  above = find_name_above (self, path, &rest);
+  if (above != NULL)
+    return prism_path_guard_open_below (self->guard, above->hold.fd, rest, O_PATH | O_CLOEXEC, error);
+  return prism_path_guard_open (self->guard, path, PRISM_PATH_INTENT_READ, O_PATH | O_CLOEXEC, 0, error);
+}
+
 /* What @path leads to, without opening it: that alone does things to a FIFO or a device. */
 static int
 look_at (PrismHostTree *self, const char *path, struct stat *s, GError **error)
 {
   GError *wrong = NULL;
-  int fd = prism_path_guard_open (self->guard, path, PRISM_PATH_INTENT_READ, O_PATH | O_CLOEXEC, 0, &wrong);
+  int fd = open_object (self, path, &wrong);
 
-  if (fd < 0)
-    take_fault (error, wrong);
+  if (wrong != NULL)
+    prism_host_take_fault (error, wrong);
+  else if (fd < 0)
+    prism_tree_set_errno (error, errno, path);
   else if (fstat (fd, s) != 0)
     {
       prism_tree_set_errno (error, errno, path);
@@ -152,35 +129,43 @@ open_again (int fd, int flags, const char *path, GError **error)
   return again;
 }
 
-/* A link in the place of a folder is no folder where links are not followed: said as what it is. */
-static gboolean
-is_through_link (PrismHostTree *self, const char *path)
+/* What a change is about: as it is held, or, where nobody holds it, as it is now. */
+typedef struct
 {
-  g_autofree char *folder = g_path_get_dirname (path);
-  g_autoptr (GError) error = NULL;
-  struct stat s;
-  prism_autofd int fd = look_at (self, folder, &s, &error);
+  const PrismPathHold *hold;
+  PrismPathHold own;
+} Held;
 
-  return fd >= 0 ? S_ISDIR (s.st_mode) : error->code == PRISM_TREE_FAULT_ESCAPE;
+static void
+held_clear (Held *held)
+{
+  if (held->hold == &held->own)
+    prism_path_hold_clear (&held->own);
 }
 
-static int
-open_parent (PrismHostTree *self, const char *path, gboolean make, char **leaf, GError **error)
-{
-  GError *wrong = NULL;
-  int fd = make ? prism_path_guard_make_parents (self->guard, path, 0755, leaf, &wrong)
-                : prism_path_guard_open_parent (self->guard, path, leaf, &wrong);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Held, held_clear)
 
-  if (fd < 0 && g_error_matches (wrong, G_IO_ERROR, G_IO_ERROR_NOT_DIRECTORY) && is_through_link (self, path))
+static gboolean
+take_hold (PrismHostTree *self, const char *path, Held *held, GError **error)
+{
+  const Name *name = find_name (self, path);
+  GError *wrong = NULL;
+
+  if (name != NULL)
     {
-      g_error_free (wrong);
-      g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_ESCAPE,
-                   "%s goes through a link, which is not followed here; name what is meant", path);
-      return fd;
+      held->hold = &name->hold;
+      if (prism_path_guard_is_object (self->guard, path, self->intent, &name->hold.object))
+        return TRUE;
+      prism_tree_set_errno (error, PRISM_HOST_CHANGED, path);
+      return FALSE;
     }
-  if (fd < 0)
-    take_fault (error, wrong);
-  return fd;
+  if (!prism_path_guard_hold (self->guard, path, PRISM_PATH_INTENT_REMOVE, &held->own, &wrong))
+    {
+      prism_host_take_fault (error, wrong);
+      return FALSE;
+    }
+  held->hold = &held->own;
+  return TRUE;
 }
 
 static PrismFileEntry *
@@ -218,6 +203,13 @@ host_tree_stat (PrismTree *tree, const char *path, GCancellable *cancellable, GE
     {
       prism_tree_set_errno (error, errno, path);
       return NULL;
+    }
+  /* Of what is held, unless its name is a link that leads there. */
+  if (!S_ISLNK (s.st_mode) && find_name (self, path) != NULL)
+    {
+      prism_autofd int held = look_at (self, path, &s, error);
+
+      return held >= 0 ? entry_of (path, &s) : NULL;
     }
   return entry_of (path, &s);
 }
@@ -332,134 +324,46 @@ host_tree_search (PrismTree *tree,
   return fd >= 0 && prism_host_search (fd, S_ISREG (s.st_mode) ? leaf : NULL, query, found, cancellable, error);
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
-
-typedef struct
-{
-  int folder, fd;
-  char name[48]; /* of a file that is to be renamed; "" while it has none */
-} Fresh;
-
-static void
-name_fresh (Fresh *fresh)
-{
-  g_snprintf (fresh->name, sizeof fresh->name, ".prism-%08x%08x", g_random_int (), g_random_int ());
-}
+/* --- changing ------------------------------------------------------------------------------ */
 
 static gboolean
-open_fresh (Fresh *fresh)
+set_outcome (int number, const char *path, GError **error)
 {
-  fresh->name[0] = '\0';
-  fresh->fd = openat (fresh->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (fresh->fd >= 0)
+  if (number == 0)
     return TRUE;
-  name_fresh (fresh);
-  fresh->fd = openat (fresh->folder, fresh->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fresh->fd < 0)
-    fresh->name[0] = '\0';
-  return fresh->fd >= 0;
-}
-
-static gboolean
-write_all (int fd, GBytes *bytes)
-{
-  gsize size;
-  const char *data = g_bytes_get_data (bytes, &size);
-
-  while (size > 0)
-    {
-      ssize_t n = write (fd, data, size);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0)
-        return FALSE;
-      data += n;
-      size -= (gsize)n;
-    }
-  return TRUE;
-}
-
-static gboolean
-fill_fresh (Fresh *fresh, GBytes *bytes, guint mode)
-{
-  return write_all (fresh->fd, bytes) && fchmod (fresh->fd, mode) == 0 && fsync (fresh->fd) == 0;
-}
-
-/* Gives it @leaf's name, in place of what has it. */
-static gboolean
-publish_fresh (Fresh *fresh, const char *leaf)
-{
-  char link[64];
-
-  g_snprintf (link, sizeof link, "/proc/self/fd/%d", fresh->fd);
-  if (fresh->name[0] == '\0')
-    {
-      if (linkat (AT_FDCWD, link, fresh->folder, leaf, AT_SYMLINK_FOLLOW) == 0)
-        return TRUE;
-      if (errno != EEXIST)
-        return FALSE;
-      name_fresh (fresh);
-      if (linkat (AT_FDCWD, link, fresh->folder, fresh->name, AT_SYMLINK_FOLLOW) != 0)
-        {
-          fresh->name[0] = '\0';
-          return FALSE;
-        }
-    }
-  if (renameat (fresh->folder, fresh->name, fresh->folder, leaf) != 0)
-    return FALSE;
-  fresh->name[0] = '\0';
-  return TRUE;
-}
-
-static gboolean
-replace (int folder, const char *leaf, GBytes *bytes, guint mode, const struct stat *old)
-{
-  Fresh fresh = { .folder = folder };
-  gboolean whole = open_fresh (&fresh) && fill_fresh (&fresh, bytes, mode);
-  int number;
-
-  /* Root writes for somebody: the file stays theirs. */
-  if (whole && old != NULL && geteuid () == 0)
-    whole = fchown (fresh.fd, old->st_uid, old->st_gid) == 0 && fchmod (fresh.fd, mode) == 0;
-  whole = whole && publish_fresh (&fresh, leaf);
-  number = errno;
-  if (fresh.name[0] != '\0')
-    unlinkat (folder, fresh.name, 0);
-  prism_clear_fd (&fresh.fd);
-  errno = number;
-  return whole;
+  prism_tree_set_errno (error, number, path);
+  return FALSE;
 }
 
 static gboolean
 host_tree_write (
     PrismTree *tree, const char *path, GBytes *bytes, guint mode, GCancellable *cancellable, GError **error)
 {
-  g_autofree char *leaf = NULL;
+  PrismHostTree *self = PRISM_HOST_TREE (tree);
   prism_autofd int folder = -1;
+  g_auto (Held) held = { 0 };
   struct stat s;
   gboolean there;
 
-  if (is_cancelled (cancellable, error))
+  if (is_cancelled (cancellable, error) || !take_hold (self, path, &held, error))
     return FALSE;
-  folder = open_parent (PRISM_HOST_TREE (tree), path, TRUE, &leaf, error);
-  if (folder < 0)
-    return FALSE;
-  there = fstatat (folder, leaf, &s, AT_SYMLINK_NOFOLLOW) == 0;
+  there = held.hold->object.missing == 0;
+  if (there && fstat (held.hold->fd, &s) != 0)
+    return set_outcome (errno, path, error);
   if (there && !S_ISREG (s.st_mode))
     {
       g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_TYPE,
                    "%s: is there and no regular file; a link is not written through", path);
       return FALSE;
     }
+  folder = prism_path_hold_make_folder (held.hold, 0755);
+  if (folder < 0)
+    return set_outcome (errno == ELOOP ? PRISM_HOST_CHANGED : errno, path, error);
   if (mode == 0)
     mode = there ? s.st_mode & 0777 : 0644;
-  if (replace (folder, leaf, bytes, mode, there ? &s : NULL))
-    return TRUE;
-  prism_tree_set_errno (error, errno, path);
-  return FALSE;
+  return set_outcome (prism_host_replace (folder, prism_path_hold_get_leaf (held.hold), bytes, mode, there ? &s : NULL),
+                      path, error);
 }
-
-/* --- removing and moving ------------------------------------------------------------------- */
 
 static gboolean
 host_tree_remove (PrismTree *tree,
@@ -470,31 +374,30 @@ host_tree_remove (PrismTree *tree,
                   GCancellable *cancellable,
                   GError **error)
 {
-  g_autofree char *leaf = NULL;
+  PrismHostTree *self = PRISM_HOST_TREE (tree);
   gint64 most = max_entries > 0 ? max_entries : G_MAXINT64, done = 0;
-  prism_autofd int folder = -1;
+  g_auto (Held) held = { 0 };
+  struct stat s;
+  int number;
 
-  if (is_cancelled (cancellable, error))
+  if (is_cancelled (cancellable, error) || !take_hold (self, path, &held, error))
     return FALSE;
-  folder = open_parent (PRISM_HOST_TREE (tree), path, FALSE, &leaf, error);
-  if (folder < 0)
-    return FALSE;
-  if (recursive ? prism_host_remove (folder, leaf, most, &done)
-                : unlinkat (folder, leaf, 0) == 0
-                      || ((errno == EISDIR || errno == EPERM) && unlinkat (folder, leaf, AT_REMOVEDIR) == 0))
-    {
-      *removed = recursive ? done : 1;
-      return TRUE;
-    }
-  if (errno == E2BIG)
+  if (held.hold->object.missing > 0 || fstat (held.hold->fd, &s) != 0)
+    return set_outcome (ENOENT, path, error);
+  if (held.hold->folder < 0)
+    return set_outcome (EXDEV, path, error);
+  number = prism_host_remove (held.hold->folder, prism_path_hold_get_leaf (held.hold), held.hold->fd, &s,
+                              recursive ? most : 0, &done);
+  *removed = done;
+  if (number == E2BIG)
     g_set_error (error, PRISM_TREE_FAULT, PRISM_TREE_FAULT_LIMIT,
                  "%s: more than the most entries (%" G_GINT64_FORMAT " entries were removed before)", path, done);
-  else if (done > 0)
-    g_set_error (error, PRISM_TREE_FAULT, (int)fault_of (errno),
-                 "%s: %s (%" G_GINT64_FORMAT " entries were removed before)", path, g_strerror (errno), done);
+  else if (number != 0 && done > 0)
+    g_set_error (error, PRISM_TREE_FAULT, (int)prism_host_fault_of (number),
+                 "%s: %s (%" G_GINT64_FORMAT " entries were removed before)", path, prism_host_words_of (number), done);
   else
-    prism_tree_set_errno (error, errno, path);
-  return FALSE;
+    set_outcome (number, path, error);
+  return number == 0;
 }
 
 static gboolean
@@ -502,38 +405,27 @@ host_tree_rename (
     PrismTree *tree, const char *from, const char *to, gboolean overwrite, GCancellable *cancellable, GError **error)
 {
   PrismHostTree *self = PRISM_HOST_TREE (tree);
-  g_autofree char *from_leaf = NULL;
-  g_autofree char *to_leaf = NULL;
-  prism_autofd int from_folder = -1;
-  prism_autofd int to_folder = -1;
-  struct stat s;
-  int result;
+  g_auto (Held) held_from = { 0 };
+  g_auto (Held) held_to = { 0 };
+  struct stat from_stat, to_stat;
+  gboolean there;
 
-  if (is_cancelled (cancellable, error))
+  if (is_cancelled (cancellable, error) || !take_hold (self, from, &held_from, error)
+      || !take_hold (self, to, &held_to, error))
     return FALSE;
-  from_folder = open_parent (self, from, FALSE, &from_leaf, error);
-  if (from_folder < 0)
-    return FALSE;
-  to_folder = open_parent (self, to, FALSE, &to_leaf, error);
-  if (to_folder < 0)
-    return FALSE;
-  if (overwrite)
-    result = renameat (from_folder, from_leaf, to_folder, to_leaf);
-  else
-    {
-      result = (int)syscall (SYS_renameat2, from_folder, from_leaf, to_folder, to_leaf, NOREPLACE);
-      if (result != 0 && (errno == EINVAL || errno == ENOSYS)
-          && fstatat (from_folder, from_leaf, &s, AT_SYMLINK_NOFOLLOW) == 0)
-        {
-          if (fstatat (to_folder, to_leaf, &s, AT_SYMLINK_NOFOLLOW) == 0)
-            errno = EEXIST;
-          else
-            result = renameat (from_folder, from_leaf, to_folder, to_leaf);
-        }
-    }
-  if (result != 0)
-    prism_tree_set_errno (error, errno, from);
-  return result == 0;
+  if (held_from.hold->object.missing > 0 || fstat (held_from.hold->fd, &from_stat) != 0)
+    return set_outcome (ENOENT, from, error);
+  there = held_to.hold->object.missing == 0;
+  if (there && (!overwrite || fstat (held_to.hold->fd, &to_stat) != 0))
+    return set_outcome (EEXIST, to, error);
+  if (held_from.hold->folder < 0 || held_to.hold->folder < 0)
+    return set_outcome (EXDEV, from, error);
+  if (held_to.hold->object.missing > 1)
+    return set_outcome (ENOENT, to, error);
+  return set_outcome (prism_host_move (held_from.hold->folder, prism_path_hold_get_leaf (held_from.hold), &from_stat,
+                                       held_to.hold->folder, prism_path_hold_get_leaf (held_to.hold),
+                                       there ? &to_stat : NULL),
+                      from, error);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */
@@ -600,13 +492,79 @@ host_tree_keep (PrismTree *tree, const char *suffix, GBytes *bytes, GCancellable
   if (path == NULL || is_cancelled (cancellable, error))
     return NULL;
   fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd >= 0 && write_all (fd, bytes))
+  if (fd >= 0 && prism_host_write_all (fd, bytes))
     return g_steal_pointer (&path);
   number = errno;
   if (fd >= 0)
     unlink (path);
   prism_tree_set_errno (error, number, path);
   return NULL;
+}
+
+/* --- what is held ------------------------------------------------------------------------------ */
+
+static void
+name_free (gpointer data)
+{
+  Name *name = data;
+
+  prism_path_hold_clear (&name->hold);
+  g_free (name->path);
+  g_free (name);
+}
+
+static PrismTree *
+host_tree_hold (PrismTree *tree, const char *const *paths, PrismPathIntent intent, GError **error)
+{
+  PrismHostTree *self = PRISM_HOST_TREE (tree);
+  g_autoptr (PrismHostTree) held = g_object_new (PRISM_TYPE_HOST_TREE, NULL);
+
+  held->guard = g_object_ref (self->guard);
+  /* A link that is to be written is found out by who writes: nothing is followed before. */
+  held->intent = intent == PRISM_PATH_INTENT_READ ? intent : PRISM_PATH_INTENT_REMOVE;
+  held->held = g_ptr_array_new_with_free_func (name_free);
+  prism_tree_set_root (PRISM_TREE (held), prism_tree_get_root (tree), prism_tree_get_home (tree));
+  for (guint i = 0; paths[i] != NULL; i++)
+    {
+      Name *name = g_new0 (Name, 1);
+      GError *wrong = NULL;
+
+      name->path = g_strdup (paths[i]);
+      name->hold = (PrismPathHold){ .fd = -1, .folder = -1 };
+      g_ptr_array_add (held->held, name);
+      if (!prism_path_guard_hold (self->guard, paths[i], held->intent, &name->hold, &wrong))
+        {
+          prism_host_take_fault (error, wrong);
+          return NULL;
+        }
+    }
+  return PRISM_TREE (g_steal_pointer (&held));
+}
+
+static const PrismPathIdentity *
+host_tree_get_object (PrismTree *tree, guint i)
+{
+  PrismHostTree *self = PRISM_HOST_TREE (tree);
+
+  return self->held != NULL && i < self->held->len ? &((const Name *)self->held->pdata[i])->hold.object : NULL;
+}
+
+static gboolean
+host_tree_verify (PrismTree *tree, GError **error)
+{
+  PrismHostTree *self = PRISM_HOST_TREE (tree);
+
+  for (guint i = 0; self->held != NULL && i < self->held->len; i++)
+    {
+      const Name *name = self->held->pdata[i];
+
+      if (!prism_path_guard_is_object (self->guard, name->path, self->intent, &name->hold.object))
+        {
+          prism_tree_set_errno (error, PRISM_HOST_CHANGED, name->path);
+          return FALSE;
+        }
+    }
+  return TRUE;
 }
 
 /* --- the type ---------------------------------------------------------------------------------- */
@@ -618,9 +576,10 @@ prism_host_tree_finalize (GObject *object)
   gint64 removed = 0;
 
   if (self->kept != NULL)
-    prism_host_remove (AT_FDCWD, self->kept, G_MAXINT64, &removed);
+    prism_host_remove_all (AT_FDCWD, self->kept, G_MAXINT64, &removed);
   g_free (self->kept);
   g_mutex_clear (&self->lock);
+  g_clear_pointer (&self->held, g_ptr_array_unref);
   g_clear_object (&self->guard);
   G_OBJECT_CLASS (prism_host_tree_parent_class)->finalize (object);
 }
@@ -640,6 +599,9 @@ prism_host_tree_class_init (PrismHostTreeClass *klass)
   tree->search = host_tree_search;
   tree->exec = host_tree_exec;
   tree->keep = host_tree_keep;
+  tree->hold = host_tree_hold;
+  tree->get_object = host_tree_get_object;
+  tree->verify = host_tree_verify;
 }
 
 static void
@@ -658,7 +620,7 @@ prism_host_tree_new (const char *folder, GError **error)
 
   if (guard == NULL)
     {
-      take_fault (error, wrong);
+      prism_host_take_fault (error, wrong);
       return NULL;
     }
   self = g_object_new (PRISM_TYPE_HOST_TREE, NULL);

@@ -7,6 +7,7 @@
 
 #include "prism-command.h"
 #include "prism-file-entry.h"
+#include "prism-path-guard-private.h"
 #include "prism-result.h"
 
 G_BEGIN_DECLS
@@ -27,6 +28,7 @@ typedef enum
   PRISM_TREE_FAULT_LIMIT,
   PRISM_TREE_FAULT_CANCELLED,
   PRISM_TREE_FAULT_LOST,
+  PRISM_TREE_FAULT_CHANGED,
 } PrismTreeFault;
 
 typedef struct
@@ -78,6 +80,10 @@ struct _PrismTreeClass
                       GError **error);
   PrismResult *(*exec) (PrismTree *self, PrismCommand *command, GCancellable *cancellable, GError **error);
   char *(*keep) (PrismTree *self, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error);
+  /* (nullable), all three: names are checked where they are used, and nothing can be held. */
+  PrismTree *(*hold) (PrismTree *self, const char *const *paths, PrismPathIntent intent, GError **error);
+  const PrismPathIdentity *(*get_object) (PrismTree *self, guint path);
+  gboolean (*verify) (PrismTree *self, GError **error);
 };
 
 /* Where the tree begins, in its own names: no final slash unless it is "/". */
@@ -118,6 +124,15 @@ PrismResult *prism_tree_exec (PrismTree *self, PrismCommand *command, GCancellab
 /* In a file of its own outside of the tree, where the tree's commands read it: a random name, of
  * nobody else, gone with the tree or with the sandbox. Answers with its path. */
 char *prism_tree_keep (PrismTree *self, const char *suffix, GBytes *bytes, GCancellable *cancellable, GError **error);
+
+/* The same tree, in which @paths mean what they mean now: their objects are held open, and what
+ * is done to these names is done to these objects or, where a name means another by then, not
+ * at all: PRISM_TREE_FAULT_CHANGED. What is not there is held as not there. */
+PrismTree *prism_tree_hold (PrismTree *self, const char *const *paths, PrismPathIntent intent, GError **error);
+/* Of such a tree: which object a path is. NULL: it cannot be said. */
+const PrismPathIdentity *prism_tree_get_object (PrismTree *self, guint path);
+/* Of such a tree: that all of the names mean the same still. */
+gboolean prism_tree_verify (PrismTree *self, GError **error);
 
 /* For those who derive. */
 void prism_tree_set_root (PrismTree *self, const char *root, const char *home);

@@ -125,3 +125,27 @@ prism_tree_keep (PrismTree *self, const char *suffix, GBytes *bytes, GCancellabl
 {
   return PRISM_TREE_GET_CLASS (self)->keep (self, suffix, bytes, cancellable, error);
 }
+
+PrismTree *
+prism_tree_hold (PrismTree *self, const char *const *paths, PrismPathIntent intent, GError **error)
+{
+  PrismTreeClass *klass = PRISM_TREE_GET_CLASS (self);
+
+  return klass->hold != NULL ? klass->hold (self, paths, intent, error) : g_object_ref (self);
+}
+
+const PrismPathIdentity *
+prism_tree_get_object (PrismTree *self, guint path)
+{
+  PrismTreeClass *klass = PRISM_TREE_GET_CLASS (self);
+
+  return klass->get_object != NULL ? klass->get_object (self, path) : NULL;
+}
+
+gboolean
+prism_tree_verify (PrismTree *self, GError **error)
+{
+  PrismTreeClass *klass = PRISM_TREE_GET_CLASS (self);
+
+  return klass->verify == NULL || klass->verify (self, error);
+}

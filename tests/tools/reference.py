@@ -24,7 +24,9 @@ as written, a leading `@` is taken off and other spellings of blanks, accents an
 
 In sandbox mode every file operation is done inside by the sandbox's agent: tools and shell see the
 same files, and nothing resolves on the host. In host mode names are looked up beneath a descriptor of
-the folder; commands then run on the host and nothing isolates them.
+the folder, and what a policy was asked about is what is used: where a name means something else by the
+time that somebody said yes, the tool says so (`conflict`) and changes nothing. Commands run on the host
+there, and nothing isolates them.
 
 A file is written anew and takes the old one's place and permission bits (as root, its owner too). What
 hangs on the old file itself is not carried over: extended attributes and access control lists, and its

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "prism-fd-private.h"
 #include "prism-path-guard-private.h"
 
 #define SECRET "what lies outside"
@@ -158,8 +159,10 @@ race_writes (Tree *tree, gconstpointer data)
 
   for (guint i = 0; i < n_races; i++)
     {
-      g_autofree char *leaf = NULL;
-      int folder = prism_path_guard_make_parents (tree->guard, path, 0755, &leaf, NULL);
+      PrismPathHold hold;
+      gboolean held = prism_path_guard_hold (tree->guard, path, PRISM_PATH_INTENT_WRITE, &hold, NULL);
+      int folder = held ? prism_path_hold_make_folder (&hold, 0755) : -1;
+      const char *leaf = held ? prism_path_hold_get_leaf (&hold) : NULL;
       int fd = folder >= 0 ? openat (folder, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644) : -1;
 
       if (fd >= 0)
@@ -171,6 +174,7 @@ race_writes (Tree *tree, gconstpointer data)
         }
       if (folder >= 0)
         close (folder);
+      prism_path_hold_clear (&hold);
     }
   stop_swapping (pid);
   g_test_message ("%u of %u writes came through", done, n_races);
@@ -186,14 +190,15 @@ race_removes (Tree *tree, gconstpointer data)
 
   for (guint i = 0; i < n_races; i++)
     {
-      g_autofree char *leaf = NULL;
-      int folder = prism_path_guard_open_parent (tree->guard, path, &leaf, NULL);
+      PrismPathHold hold;
+      const char *leaf;
 
-      if (folder < 0)
+      if (!prism_path_guard_hold (tree->guard, path, PRISM_PATH_INTENT_REMOVE, &hold, NULL))
         continue;
-      done += unlinkat (folder, leaf, 0) == 0;
-      close (openat (folder, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-      close (folder);
+      leaf = prism_path_hold_get_leaf (&hold);
+      done += unlinkat (hold.folder, leaf, 0) == 0;
+      close (openat (hold.folder, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+      prism_path_hold_clear (&hold);
     }
   stop_swapping (pid);
   g_test_message ("%u of %u removals came through", done, n_races);
@@ -252,19 +257,49 @@ test_identity (Tree *tree, gconstpointer data)
   g_autofree char *path = in_tree (tree, "root/plain");
   g_autofree char *other = in_tree (tree, "root/dir/file");
   PrismPathIdentity identity;
-  g_autoptr (GError) error = NULL;
-  int fd;
 
   g_assert_true (prism_path_guard_identify (tree->guard, path, PRISM_PATH_INTENT_READ, &identity, NULL));
-  g_assert_true (identity.exists);
-  fd = prism_path_guard_open (tree->guard, path, PRISM_PATH_INTENT_READ, O_RDONLY, 0, NULL);
-  g_assert_true (prism_path_identity_check (&identity, fd, path, NULL));
-  close (fd);
+  g_assert_cmpuint (identity.missing, ==, 0);
+  g_assert_true (prism_path_guard_is_object (tree->guard, path, PRISM_PATH_INTENT_READ, &identity));
   g_assert_cmpint (g_rename (other, path), ==, 0);
-  fd = prism_path_guard_open (tree->guard, path, PRISM_PATH_INTENT_READ, O_RDONLY, 0, NULL);
-  g_assert_false (prism_path_identity_check (&identity, fd, path, &error));
-  g_assert_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED);
-  close (fd);
+  g_assert_false (prism_path_guard_is_object (tree->guard, path, PRISM_PATH_INTENT_READ, &identity));
+}
+
+/* What is not there is held by the folder above it, and something that comes is found out. */
+static void
+check_missing (Tree *tree, const char *name, guint missing, PrismPathIntent intent)
+{
+  g_autofree char *path = in_tree (tree, name);
+  PrismPathHold hold;
+  prism_autofd int folder = -1;
+  int fd;
+
+  g_assert_true (prism_path_guard_hold (tree->guard, path, intent, &hold, NULL));
+  g_assert_cmpuint (hold.object.missing, ==, missing);
+  g_assert_cmpint (hold.fd, ==, -1);
+  g_assert_true (prism_path_guard_is_object (tree->guard, path, intent, &hold.object));
+  if (intent != PRISM_PATH_INTENT_READ)
+    {
+      folder = prism_path_hold_make_folder (&hold, 0755);
+      g_assert_cmpint (folder, >=, 0);
+      g_assert_true (prism_path_guard_is_object (tree->guard, path, intent, &hold.object));
+      fd = openat (folder, prism_path_hold_get_leaf (&hold), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+      g_assert_cmpint (fd, >=, 0);
+      close (fd);
+      g_assert_false (prism_path_guard_is_object (tree->guard, path, intent, &hold.object));
+    }
+  prism_path_hold_clear (&hold);
+}
+
+static void
+test_hold_missing (Tree *tree, gconstpointer data)
+{
+  check_missing (tree, "root/none", 1, PRISM_PATH_INTENT_READ);
+  check_missing (tree, "root/none", 1, PRISM_PATH_INTENT_WRITE);
+  check_missing (tree, "root/dir/none", 1, PRISM_PATH_INTENT_REMOVE);
+  check_missing (tree, "root/a/b/none", 3, PRISM_PATH_INTENT_READ);
+  check_missing (tree, "root/a/b/none", 3, PRISM_PATH_INTENT_WRITE);
+  check_missing (tree, "root/dir/a/none", 2, PRISM_PATH_INTENT_WRITE);
 }
 
 /* A FIFO in the tree holds nobody up, and no set-id bit is made. */
@@ -341,6 +376,7 @@ main (int argc, char **argv)
   add ("leaf", race_leaf);
   add ("up", race_up);
   add ("identity", test_identity);
+  add ("hold-missing", test_hold_missing);
   add ("odd-files", test_odd_files);
   g_test_add_func ("/path-guard/is-inside", test_is_inside);
   g_test_add_func ("/path-guard/roots", test_roots);
