@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The two lives of the program: `--launch` enters namespaces and becomes the
  * agent inside (launch/); the plain forms are for where something else made the
- * boundary already: a container, a guest, a test. */
+ * boundary already: a container, a guest, a test, a machine far away. */
 #include "agent.h"
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 
 static const char usage[] = "usage: prism-agent --serve FD [--framed]\n"
                             "       prism-agent --dial PATH [--framed]\n"
+                            "       prism-agent --stdio\n"
                             "       prism-agent --launch\n";
 
 static int
@@ -64,6 +65,11 @@ main (int argc, char **argv)
   default_hidden_signals ();
   if (argc > 1 && strcmp (argv[1], "--launch") == 0)
     return launch_main (argc, argv);
+  if (argc == 2 && strcmp (argv[1], "--stdio") == 0)
+    {
+      options.framed = true;
+      return agent_run_on_stdio (&options);
+    }
 
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--framed") == 0)

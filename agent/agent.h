@@ -22,6 +22,8 @@ struct agent_options
 /* Serves one sandbox until its host is gone (or its wall time is over); kills
  * and reaps all that it started. Returns the process's exit status. */
 int agent_run (const struct agent_options *options);
+/* The same, with a host at the other ends of standard input and output. */
+int agent_run_on_stdio (struct agent_options *options);
 
 /* launch/: enters the namespaces and becomes the agent inside; the process that
  * called stays outside as the keeper and returns its exit status. */

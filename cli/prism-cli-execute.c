@@ -56,6 +56,15 @@ execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command
 }
 
 static void
+on_workspace_progress (PrismBackend *backend, guint64 entries, guint64 bytes, guint64 total, gpointer shown)
+{
+  guint64 *before = shown;
+
+  prism_cli_progress_bytes (bytes - MIN (*before, bytes));
+  *before = bytes;
+}
+
+static void
 create (PrismCliRun *run,
         PrismBackend *backend,
         PrismSandboxSpec *spec,
@@ -63,10 +72,13 @@ create (PrismCliRun *run,
         GCancellable *cancellable)
 {
   gint64 started = g_get_monotonic_time ();
+  guint64 shown = 0;
+  gulong handler = g_signal_connect (backend, "workspace-progress", G_CALLBACK (on_workspace_progress), &shown);
 
-  if (options->mode == PRISM_WORKSPACE_MODE_COPY)
+  if (prism_sandbox_spec_get_workspace_mode (spec) == PRISM_WORKSPACE_MODE_COPY)
     prism_cli_progress_start (_ ("copying the workspace"), options->quiet);
   run->sandbox = prism_backend_create_sandbox (backend, spec, cancellable, &run->error);
+  g_signal_handler_disconnect (backend, handler);
   prism_cli_progress_done ();
   run->create_us = g_get_monotonic_time () - started;
   run->started = run->sandbox != NULL;
@@ -112,7 +124,7 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
   prism_backend_prepare (backend);
   prism_cli_signals_start ();
   if ((command = prism_cli_options_command (options, &run->error)) == NULL
-      || (spec = prism_cli_options_spec (options, &run->error)) == NULL)
+      || (spec = prism_cli_options_spec (options, backend, &run->error)) == NULL)
     return;
 
   if (!prism_cli_approve_command (options, spec, options->shell, cancellable, &run->error))

@@ -120,10 +120,6 @@ check_combinations (PrismCliOptions *self, GError **error)
     return prism_cli_bad_value (error, _ ("--tty and --no-input contradict each other"));
   if (self->verbose && self->quiet)
     return prism_cli_bad_value (error, _ ("--verbose and --quiet contradict each other"));
-  if (self->export_path != NULL && self->mode != PRISM_WORKSPACE_MODE_COPY)
-    return prism_cli_bad_value (
-        error, _ ("--export writes out a disposable copy: add --workspace-mode copy; a workspace that is "
-                  "not copied is on the host already"));
   if (self->timeout != NULL && !prism_cli_parse_duration (self->timeout, &self->timeout_ms, error))
     {
       g_prefix_error (error, "--timeout: ");
@@ -278,21 +274,47 @@ parse_require (char **texts, guint *require, GError **error)
   return TRUE;
 }
 
+/* On another machine a folder of this one is a copy, and is there only when it was asked for. */
+static PrismSandboxSpec *
+new_spec (const PrismCliOptions *self, PrismBackend *backend, GError **error)
+{
+  gboolean remote = prism_backend_is_remote (backend), said = self->workspace_mode != NULL;
+  PrismWorkspaceMode mode = remote && !said ? PRISM_WORKSPACE_MODE_COPY : self->mode;
+  g_autoptr (GFile) workspace = NULL;
+  PrismSandboxSpec *spec;
+
+  if (remote && mode != PRISM_WORKSPACE_MODE_COPY)
+    {
+      prism_cli_bad_value (error,
+                           _ ("--workspace-mode %s: the sandboxes of %s are on another machine, where a folder of "
+                              "this one can only be a copy; use copy, and --export for what you want back"),
+                           self->workspace_mode, prism_backend_get_name (backend));
+      return NULL;
+    }
+  if (self->export_path != NULL && mode != PRISM_WORKSPACE_MODE_COPY)
+    {
+      prism_cli_bad_value (error, _ ("--export writes out a disposable copy: add --workspace-mode copy; a workspace "
+                                     "that is not copied is on the host already"));
+      return NULL;
+    }
+  if ((!remote || self->workspace != NULL) && (workspace = prism_cli_workspace (self->workspace, mode, error)) == NULL)
+    return NULL;
+
+  spec = prism_sandbox_spec_new (workspace);
+  g_object_set (spec, "workspace-mode", workspace != NULL ? mode : PRISM_WORKSPACE_MODE_DIRECT, NULL);
+  return spec;
+}
+
 /* The spec as the options say it; not yet checked as a whole. */
 PrismSandboxSpec *
-prism_cli_options_spec (const PrismCliOptions *self, GError **error)
+prism_cli_options_spec (const PrismCliOptions *self, PrismBackend *backend, GError **error)
 {
-  g_autoptr (GFile) workspace = prism_cli_workspace (self->workspace, self->mode, error);
   g_autoptr (PrismSandboxSpec) spec = NULL;
   guint require = 0;
 
-  if (workspace == NULL)
+  if (!parse_require (self->require, &require, error) || (spec = new_spec (self, backend, error)) == NULL)
     return NULL;
-
-  if (!parse_require (self->require, &require, error))
-    return NULL;
-  spec = prism_sandbox_spec_new (workspace);
-  g_object_set (spec, "workspace-mode", self->mode, "require", require, NULL);
+  g_object_set (spec, "require", require, NULL);
   if (!prism_cli_egress_apply (self, spec, error))
     return NULL;
 

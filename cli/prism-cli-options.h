@@ -38,7 +38,7 @@ typedef struct
   gboolean quiet;
 
   gint64 timeout_ms;
-  PrismWorkspaceMode mode;
+  PrismWorkspaceMode mode; /* as it was said, else direct: the backend has the last word */
   char **argv; /* the command */
   gboolean shell; /* it is an interactive shell */
 } PrismCliOptions;
@@ -49,7 +49,7 @@ prism_cli_options_parse (PrismCliOptions *self, const PrismCliCommand *command, 
 void prism_cli_options_clear (PrismCliOptions *self);
 
 PrismBackend *prism_cli_options_backend (const PrismCliOptions *self, GError **error);
-PrismSandboxSpec *prism_cli_options_spec (const PrismCliOptions *self, GError **error);
+PrismSandboxSpec *prism_cli_options_spec (const PrismCliOptions *self, PrismBackend *backend, GError **error);
 PrismCommand *prism_cli_options_command (const PrismCliOptions *self, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PrismCliOptions, prism_cli_options_clear)

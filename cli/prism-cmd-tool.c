@@ -165,7 +165,7 @@ call (
     const PrismCliOptions *options, const char *name, const char *arguments, GCancellable *cancellable, GError **error)
 {
   g_autoptr (PrismBackend) backend = prism_cli_options_backend (options, error);
-  g_autoptr (PrismSandboxSpec) spec = backend != NULL ? prism_cli_options_spec (options, error) : NULL;
+  g_autoptr (PrismSandboxSpec) spec = backend != NULL ? prism_cli_options_spec (options, backend, error) : NULL;
   g_autoptr (PrismSandbox) sandbox =
       spec != NULL ? prism_backend_create_sandbox (backend, spec, cancellable, error) : NULL;
   g_autoptr (GError) unclosed = NULL;

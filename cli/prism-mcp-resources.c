@@ -103,7 +103,8 @@ policy_text (PrismMcpServer *self)
   g_autoptr (PrismJson) json = prism_json_new ();
   g_autofree char *mode =
       prism_cli_enum_nick (PRISM_TYPE_WORKSPACE_MODE, prism_sandbox_spec_get_workspace_mode (self->spec));
-  g_autofree char *workspace = g_file_get_path (prism_sandbox_spec_get_workspace (self->spec));
+  GFile *folder = prism_sandbox_spec_get_workspace (self->spec);
+  g_autofree char *workspace = folder != NULL ? g_file_get_path (folder) : NULL;
   gboolean never = g_strcmp0 (self->options->approve, "never") == 0;
   gboolean always = g_strcmp0 (self->options->approve, "always") == 0;
 

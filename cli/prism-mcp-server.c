@@ -297,7 +297,8 @@ watch_egress (PrismMcpServer *self, GError **error)
 static gboolean
 compose (PrismMcpServer *self, GError **error)
 {
-  g_autofree char *workspace = g_file_get_path (prism_sandbox_spec_get_workspace (self->spec));
+  GFile *folder = prism_sandbox_spec_get_workspace (self->spec);
+  g_autofree char *workspace = folder != NULL ? g_file_get_path (folder) : NULL;
   g_auto (GStrv) warnings = NULL;
 
   self->sandbox_id = prism_sandbox_dup_id (self->sandbox);
@@ -389,7 +390,7 @@ prepare (PrismMcpServer *self, GError **error)
   self->backend = prism_cli_options_backend (self->options, error);
   if (self->backend == NULL)
     return FALSE;
-  self->spec = prism_cli_options_spec (self->options, error);
+  self->spec = prism_cli_options_spec (self->options, self->backend, error);
   if (self->spec == NULL)
     return FALSE;
   self->policy = prism_cli_approve_bare_policy (self->spec);

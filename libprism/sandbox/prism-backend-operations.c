@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The operations of a backend: what is asked, and how it is answered. */
+#include "prism-call-private.h"
 #include "prism-operations-private.h"
 
 #include "prism-sandbox.h"
@@ -129,6 +130,57 @@ prism_create_operation_get_reference (PrismCreateOperation *self)
 {
   g_return_val_if_fail (PRISM_IS_CREATE_OPERATION (self), NULL);
   return self->reference;
+}
+
+typedef struct
+{
+  GObject *backend;
+  guint64 entries, bytes, total_bytes;
+} Progress;
+
+static void
+progress_emit (gpointer data)
+{
+  const Progress *progress = data;
+
+  prism_backend_emit_workspace_progress (progress->backend, progress->entries, progress->bytes, progress->total_bytes);
+}
+
+static void
+progress_free (gpointer data)
+{
+  Progress *progress = data;
+
+  g_object_unref (progress->backend);
+  g_free (progress);
+}
+
+/**
+ * prism_create_operation_progress:
+ * @self: an operation
+ * @entries: entries that are done
+ * @bytes: bytes that are done
+ * @total_bytes: bytes in all; 0 = not known
+ *
+ * `create_sandbox`, of a backend that copies the workspace to another machine: emits
+ * [signal@Backend::workspace-progress] in the caller's context, and starts the
+ * operation's deadline anew: what moves is not late. May be called from any thread; a
+ * few times a second are enough.
+ *
+ * Since: 1.0
+ */
+void
+prism_create_operation_progress (PrismCreateOperation *self, guint64 entries, guint64 bytes, guint64 total_bytes)
+{
+  Progress *progress;
+
+  g_return_if_fail (PRISM_IS_CREATE_OPERATION (self));
+
+  prism_operation_renew_deadline (PRISM_OPERATION (self));
+  progress = g_new (Progress, 1);
+  *progress =
+      (Progress){ g_object_ref (prism_operation_get_call (PRISM_OPERATION (self))->self), entries, bytes, total_bytes };
+  prism_operation_emit (PRISM_OPERATION (self), progress_emit, progress, progress_free, NULL, NULL);
 }
 
 static gboolean

@@ -22,10 +22,33 @@ G_DEFINE_INTERFACE (PrismBackend, prism_backend, G_TYPE_OBJECT)
  * has to clean up and say why. */
 #define CLEAN_UP_MS 30000
 
+static guint workspace_progress_signal;
+
 static void
 prism_backend_default_init (PrismBackendInterface *iface)
 {
+  /**
+   * PrismBackend::workspace-progress:
+   * @self: the backend
+   * @entries: entries that are done
+   * @bytes: bytes that are done
+   * @total_bytes: bytes in all; 0 = not known
+   *
+   * While a sandbox is made and its workspace is copied to another machine: in the
+   * context that was current when that call began, or in the calling thread if it is
+   * synchronous.
+   *
+   * Since: 1.0
+   */
+  workspace_progress_signal = g_signal_new ("workspace-progress", PRISM_TYPE_BACKEND, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                            NULL, G_TYPE_NONE, 3, G_TYPE_UINT64, G_TYPE_UINT64, G_TYPE_UINT64);
   prism_home_watch_interface (PRISM_TYPE_BACKEND, sizeof (PrismBackendInterface));
+}
+
+void
+prism_backend_emit_workspace_progress (gpointer backend, guint64 entries, guint64 bytes, guint64 total_bytes)
+{
+  g_signal_emit (backend, workspace_progress_signal, 0, entries, bytes, total_bytes);
 }
 
 static void
@@ -99,6 +122,45 @@ prism_backend_prepare (PrismBackend *self)
   /* A script's is not worth a wait for its own thread. */
   if (iface->prepare != NULL && (home == NULL || home->thread == g_thread_self ()))
     iface->prepare (self);
+}
+
+static void
+ask_remote (gpointer self, const char *what, GValue *value)
+{
+  g_value_set_boolean (value, PRISM_BACKEND_GET_IFACE (self)->is_remote (self));
+}
+
+/**
+ * prism_backend_is_remote:
+ * @self: a backend
+ *
+ * Tells whether its sandboxes run on another machine. Then a folder of this one can be
+ * copied there (%PRISM_WORKSPACE_MODE_COPY), and come back by
+ * [method@Sandbox.export_tree]; it cannot be there itself, and neither can mounts of
+ * host paths. A specification without a workspace has an empty folder in its place.
+ *
+ * Returns: whether they run elsewhere
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_backend_is_remote (PrismBackend *self)
+{
+  PrismBackendInterface *iface;
+  const PrismHome *home;
+  g_auto (GValue) value = G_VALUE_INIT;
+
+  g_return_val_if_fail (PRISM_IS_BACKEND (self), FALSE);
+
+  iface = PRISM_BACKEND_GET_IFACE (self);
+  home = prism_home_of (self);
+  if (iface->is_remote == NULL)
+    return FALSE;
+  if (home == NULL || home->thread == g_thread_self ())
+    return iface->is_remote (self);
+  g_value_init (&value, G_TYPE_BOOLEAN);
+  prism_home_ask (self, ask_remote, "is_remote", &value);
+  return g_value_get_boolean (&value);
 }
 
 static char *

@@ -25,6 +25,8 @@ G_DECLARE_INTERFACE (PrismBackend, prism_backend, PRISM, BACKEND, GObject)
  * @prepare: (nullable): begins what every sandbox of this backend needs, where that
  *   saves time, and returns at once. What was begun ends with the backend, and by
  *   itself where no sandbox is asked for
+ * @is_remote: (nullable): whether its sandboxes run on another machine; %FALSE where it is
+ *   left out. Called often: no input or output
  *
  * What an implementation gives. Its options are the implementing type's own
  * GObject properties; numbers among them accept every gint64 and have their
@@ -43,9 +45,10 @@ struct _PrismBackendInterface
   void (*list_sandboxes) (PrismBackend *self, PrismListOperation *operation);
   void (*reap) (PrismBackend *self, PrismReapOperation *operation);
   void (*prepare) (PrismBackend *self);
+  gboolean (*is_remote) (PrismBackend *self);
 
   /*< private >*/
-  gpointer padding[7];
+  gpointer padding[6];
 };
 
 PRISM_AVAILABLE_IN_1_0
@@ -53,6 +56,9 @@ const char *prism_backend_get_name (PrismBackend *self);
 
 PRISM_AVAILABLE_IN_1_0
 void prism_backend_prepare (PrismBackend *self);
+/* On another machine: a folder of this one can be copied there, and not be shown. */
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_backend_is_remote (PrismBackend *self);
 
 PRISM_AVAILABLE_IN_1_0
 PrismHealthReport *prism_backend_probe (PrismBackend *self, GCancellable *cancellable, GError **error);

@@ -35,6 +35,12 @@ PRISM_AVAILABLE_IN_1_0
 PrismSandboxSpec *prism_create_operation_get_spec (PrismCreateOperation *self);
 PRISM_AVAILABLE_IN_1_0
 const char *prism_create_operation_get_reference (PrismCreateOperation *self);
+/* Tells who shows a progress bar how far the workspace's copy is; total 0 = not known. Any thread. */
+PRISM_AVAILABLE_IN_1_0
+void prism_create_operation_progress (PrismCreateOperation *self,
+                                      guint64 entries,
+                                      guint64 bytes,
+                                      guint64 total_bytes);
 PRISM_AVAILABLE_IN_1_0
 void prism_create_operation_complete (PrismCreateOperation *self, PrismSandbox *sandbox);
 

@@ -109,8 +109,7 @@ create (gpointer backend, PrismOperation *operation)
   g_autoptr (PrismSandbox) sandbox = NULL;
 
   if (client != NULL)
-    sandbox = prism_e2b_sandbox_create (client, &options, prism_create_operation_get_spec (create_operation),
-                                        prism_operation_get_cancellable (operation), &error);
+    sandbox = prism_e2b_sandbox_create (client, &options, create_operation, &error);
   if (sandbox != NULL)
     prism_create_operation_complete (create_operation, sandbox);
   else
@@ -203,6 +202,12 @@ backend_get_name (PrismBackend *backend)
   return "e2b";
 }
 
+static gboolean
+backend_is_remote (PrismBackend *backend)
+{
+  return TRUE;
+}
+
 static void
 backend_create_sandbox (PrismBackend *backend, PrismCreateOperation *operation)
 {
@@ -235,6 +240,7 @@ backend_init (PrismBackendInterface *iface)
   iface->create_sandbox = backend_create_sandbox;
   iface->connect_sandbox = backend_connect_sandbox;
   iface->list_sandboxes = backend_list_sandboxes;
+  iface->is_remote = backend_is_remote;
 }
 
 /* --- the object --------------------------------------------------------------------------------- */

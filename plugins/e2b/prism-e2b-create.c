@@ -2,8 +2,8 @@
 /* Sandboxes: new ones, and those that are there. */
 #include <string.h>
 
+#include "prism-e2b-helper.h"
 #include "prism-e2b-reference.h"
-#include "prism-e2b-sandbox-private.h"
 
 static PrismE2bSandbox *
 sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandboxSpec *spec)
@@ -32,8 +32,10 @@ check_spec (PrismSandboxSpec *spec, GError **error)
   g_autoptr (GString) wrong = g_string_new (NULL);
   const char *const *hide = prism_sandbox_spec_get_hide (spec), *const *protect = prism_sandbox_spec_get_protect (spec);
 
-  want (wrong, prism_sandbox_spec_get_workspace (spec) == NULL,
-        "a folder of this host is not there; leave the workspace out, and import what is needed");
+  want (wrong,
+        prism_sandbox_spec_get_workspace (spec) == NULL
+            || prism_sandbox_spec_get_workspace_mode (spec) == PRISM_WORKSPACE_MODE_COPY,
+        "a folder of this host can only be a copy there: use the workspace mode copy, and export what you want back");
   want (wrong, g_list_model_get_n_items (prism_sandbox_spec_get_mounts (spec)) == 0,
         "folders of this host cannot be mounted there");
   want (wrong, (hide == NULL || *hide == NULL) && (protect == NULL || *protect == NULL),
@@ -123,10 +125,38 @@ make_workspace (PrismE2bSandbox *self, GCancellable *cancellable, GError **error
   return FALSE;
 }
 
+static void
+on_progress (PrismSandbox *helper, guint64 entries, guint64 bytes, guint64 total, gpointer operation)
+{
+  prism_create_operation_progress (operation, entries, bytes, total);
+}
+
+static gboolean
+copy_workspace (PrismE2bSandbox *self, PrismCreateOperation *operation, GError **error)
+{
+  GFile *folder = prism_sandbox_spec_get_workspace (self->spec);
+  GCancellable *cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
+  g_autoptr (PrismSandbox) helper = NULL;
+  g_autoptr (PrismTreeIdentity) identity = NULL;
+  gulong handler;
+
+  if (folder == NULL)
+    return TRUE;
+  if ((helper = prism_e2b_helper_get (self, PRISM_OPERATION (operation), error)) == NULL)
+    return FALSE;
+  handler = g_signal_connect (helper, "tree-progress", G_CALLBACK (on_progress), operation);
+  identity = prism_sandbox_import_tree (helper, folder, self->workspace, cancellable, error);
+  g_signal_handler_disconnect (helper, handler);
+  if (identity == NULL)
+    g_prefix_error (error, "copying the workspace: ");
+  return identity != NULL;
+}
+
 /* A refusal that was not heard, or a claim that does not hold, leaves nothing behind. */
 static gboolean
-settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, GCancellable *cancellable, GError **error)
+settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, PrismCreateOperation *operation, GError **error)
 {
+  GCancellable *cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
   g_auto (PrismE2bDetail) detail = { 0 };
   g_autoptr (JsonNode) node = NULL;
   const char *why = NULL;
@@ -142,16 +172,17 @@ settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, GCancellable *can
     }
   self->capabilities = prism_e2b_capabilities_new (network, NULL);
   return prism_capabilities_check_required (self->capabilities, prism_sandbox_spec_get_require (self->spec), error)
-         && make_workspace (self, cancellable, error);
+         && make_workspace (self, cancellable, error) && copy_workspace (self, operation, error);
 }
 
 PrismSandbox *
 prism_e2b_sandbox_create (PrismE2bClient *client,
                           const PrismE2bOptions *options,
-                          PrismSandboxSpec *spec,
-                          GCancellable *cancellable,
+                          PrismCreateOperation *operation,
                           GError **error)
 {
+  PrismSandboxSpec *spec = prism_create_operation_get_spec (operation);
+  GCancellable *cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
   g_auto (PrismE2bNetwork) network = { 0 };
   g_autofree char *own_id = g_uuid_string_random ();
   PrismE2bCreate create = {
@@ -189,7 +220,7 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
   if (self->identity.access_token != NULL)
     prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
   self->owned = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST;
-  if (settle (self, &network, cancellable, error))
+  if (settle (self, &network, operation, error))
     return PRISM_SANDBOX (g_steal_pointer (&self));
   if (!prism_e2b_sandbox_destroy (self, NULL, &failure))
     g_prefix_error (error, "%s; ", failure->message);

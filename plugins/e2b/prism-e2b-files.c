@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files by the service's own two interfaces. What they cannot do as it is meant here is
- * refused: they follow links wherever these lead, and change no modes. */
+/* Files by the service's own two interfaces, as long as these can say what is meant: they
+ * follow links wherever these lead, change no modes, and know no names but UTF-8. For all
+ * else there is the helper. */
 #include <string.h>
 
-#include "prism-e2b-sandbox-private.h"
+#include "prism-e2b-helper.h"
 
-#define MOST_DEPTH 64
+/* What JSON has in place of bytes that are no UTF-8. */
+#define REPLACED "\xef\xbf\xbd"
 
 static gint64
 most_bytes (PrismE2bSandbox *self)
@@ -13,17 +15,39 @@ most_bytes (PrismE2bSandbox *self)
   return prism_limits_get (prism_sandbox_spec_get_limits (self->spec), "max-file-bytes");
 }
 
-static gboolean
-begin (PrismE2bSandbox *self, PrismFileOperation *operation, GError **error)
+/* --- by way of the helper --------------------------------------------------------------------- */
+
+typedef void (*Method) (PrismSandbox *sandbox, gpointer operation);
+
+/* Blocks until it is there, which is why it is called in a thread. */
+static void
+pass_on (PrismE2bSandbox *self, gpointer operation, gsize method)
 {
-  if ((prism_file_operation_get_flags (operation) & PRISM_FILE_FLAGS_BENEATH) != 0)
-    {
-      g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                           "the service follows links, and cannot be told to stay beneath the workspace");
-      return FALSE;
-    }
-  return prism_e2b_sandbox_check_running (self, error);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandbox) helper = NULL;
+
+  if (prism_e2b_sandbox_check_running (self, &error))
+    helper = prism_e2b_helper_get (self, operation, &error);
+  if (helper != NULL)
+    G_STRUCT_MEMBER (Method, PRISM_SANDBOX_GET_IFACE (helper), method) (helper, operation);
+  else
+    prism_operation_fail (operation, error);
 }
+
+#define PASS_ON(self, operation, method) pass_on (self, operation, G_STRUCT_OFFSET (PrismSandboxInterface, method))
+
+/* What the service could not be told at all. */
+static gboolean
+is_beyond_it (PrismFileOperation *operation)
+{
+  const char *destination = prism_file_operation_get_destination (operation);
+
+  return (prism_file_operation_get_flags (operation) & PRISM_FILE_FLAGS_BENEATH) != 0
+         || !g_utf8_validate (prism_file_operation_get_path (operation), -1, NULL)
+         || (destination != NULL && !g_utf8_validate (destination, -1, NULL));
+}
+
+/* --- what is asked --------------------------------------------------------------------------- */
 
 static void
 end (PrismFileOperation *operation, const GError *error)
@@ -125,27 +149,40 @@ read_file (gpointer sandbox, PrismOperation *operation)
   const char *path = prism_file_operation_get_path (file);
   gint64 offset = prism_file_operation_get_offset (file), length = prism_file_operation_get_length (file), size;
   g_autoptr (GError) error = NULL;
-  g_autoptr (PrismFileEntry) entry = begin (self, file, &error) ? look (self, path, operation, &error) : NULL;
+  g_autoptr (PrismFileEntry) entry = NULL;
   g_autoptr (GBytes) part = NULL;
   g_autofree char *range = NULL;
   g_auto (PrismE2bReply) reply = { 0 };
+  gboolean beyond = is_beyond_it (file);
 
+  if (!beyond && prism_e2b_sandbox_check_running (self, &error))
+    entry = look (self, path, operation, &error);
+  /* What a link leads to is not known here. */
+  if (beyond || (entry != NULL && prism_file_entry_get_file_type (entry) == G_FILE_TYPE_SYMBOLIC_LINK))
+    {
+      PASS_ON (self, operation, read_file);
+      return;
+    }
   if (entry == NULL)
     {
       end (file, error);
       return;
     }
+  if (prism_file_entry_get_file_type (entry) == G_FILE_TYPE_SPECIAL)
+    {
+      /* The service would wait for who writes into a pipe. */
+      g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "it is no regular file");
+      end (file, error);
+      return;
+    }
   size = (gint64)MIN (prism_file_entry_get_size (entry), (guint64)G_MAXINT64);
-  if (prism_file_entry_get_file_type (entry) == G_FILE_TYPE_SYMBOLIC_LINK)
-    size = G_MAXINT64; /* of the link; what it leads to is not known */
-  if (length < 0 && size != G_MAXINT64)
+  if (length < 0)
     length = MAX (size - offset, 0);
   if (length > most_bytes (self))
     g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
                          "the file has more bytes than the limit max-file-bytes allows");
   else if (length != 0 && offset > 0)
-    range = length < 0 ? g_strdup_printf ("bytes=%" G_GINT64_FORMAT "-", offset)
-                       : g_strdup_printf ("bytes=%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT, offset, offset + length - 1);
+    range = g_strdup_printf ("bytes=%" G_GINT64_FORMAT "-%" G_GINT64_FORMAT, offset, offset + length - 1);
   else if (length > 0 && length < size)
     range = g_strdup_printf ("bytes=0-%" G_GINT64_FORMAT, length - 1);
   if (error == NULL && (length == 0 || offset >= size))
@@ -156,7 +193,7 @@ read_file (gpointer sandbox, PrismOperation *operation)
       gsize got = g_bytes_get_size (reply.body);
       /* A server that does not know ranges sends all of it. */
       gsize skip = range != NULL && reply.status == 200 ? MIN ((gsize)offset, got) : 0;
-      gsize keep = length < 0 ? got - skip : MIN ((gsize)length, got - skip);
+      gsize keep = MIN ((gsize)length, got - skip);
 
       part = g_bytes_new_from_bytes (reply.body, skip, keep);
     }
@@ -180,17 +217,24 @@ write_file (gpointer sandbox, PrismOperation *operation)
   g_autoptr (PrismFileEntry) before = NULL;
   g_auto (PrismE2bReply) reply = { 0 };
   g_autoptr (GError) error = NULL;
-  gboolean fine = begin (self, file, &error) && (parents || check_parent (self, path, operation, &error));
+  gboolean fine = FALSE;
 
-  if (fine)
-    before = look (self, path, operation, NULL);
-  if (fine && mode == 0 && before != NULL)
-    mode = prism_file_entry_get_mode (before);
-  if (fine && mode != 0 && mode != 0644)
+  if (is_beyond_it (file) || (mode != 0 && mode != 0644))
     {
-      g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                           "the service makes files of mode 0644 only; write it and run chmod");
-      fine = FALSE;
+      PASS_ON (self, operation, write_file);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error) && (parents || check_parent (self, path, operation, &error)))
+    {
+      fine = TRUE;
+      before = look (self, path, operation, NULL);
+    }
+  if (before != NULL
+      && (prism_file_entry_get_file_type (before) != G_FILE_TYPE_REGULAR
+          || (mode == 0 && prism_file_entry_get_mode (before) != 0644)))
+    {
+      PASS_ON (self, operation, write_file);
+      return;
     }
   if (fine
       && transfer (self, "POST", part, prism_file_operation_get_bytes (file), NULL, 64 * 1024, &reply, operation,
@@ -210,7 +254,12 @@ stat_file (gpointer sandbox, PrismOperation *operation)
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismFileEntry) entry = NULL;
 
-  if (begin (self, file, &error))
+  if (is_beyond_it (file))
+    {
+      PASS_ON (self, operation, stat_file);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error))
     entry = look (self, prism_file_operation_get_path (file), operation, &error);
   if (entry != NULL)
     prism_file_operation_complete_entry (file, entry);
@@ -244,14 +293,24 @@ list_files (gpointer sandbox, PrismOperation *operation)
   g_autoptr (GListStore) entries = g_list_store_new (PRISM_TYPE_FILE_ENTRY);
   JsonArray *array = NULL;
 
-  if (begin (self, file, &error))
-    body = prism_e2b_path_new (path, (flags & PRISM_FILE_FLAGS_RECURSIVE) != 0 ? MOST_DEPTH : 1, &error);
+  if (is_beyond_it (file) || (flags & PRISM_FILE_FLAGS_RECURSIVE) != 0)
+    {
+      PASS_ON (self, operation, list_files);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error))
+    body = prism_e2b_path_new (path, 1, &error);
   if (body != NULL && call (self, "ListDir", "list the folder", body, TRUE, &answer, operation, &error))
     array = prism_http_json_array (prism_http_json_get (answer, "entries", NULL));
   for (guint i = 0; array != NULL && error == NULL && i < json_array_get_length (array); i++)
     {
       g_autoptr (PrismFileEntry) entry = prism_e2b_entry_parse (json_array_get_element (array, i), &error);
 
+      if (entry != NULL && strstr (prism_file_entry_get_path (entry), REPLACED) != NULL)
+        {
+          PASS_ON (self, operation, list_files);
+          return;
+        }
       if (entry != NULL
           && ((flags & PRISM_FILE_FLAGS_HIDDEN) != 0 || !is_hidden (prism_file_entry_get_path (entry), path)))
         g_list_store_append (entries, entry);
@@ -273,8 +332,15 @@ remove_file (gpointer sandbox, PrismOperation *operation)
   PrismFileOperation *file = PRISM_FILE_OPERATION (operation);
   const char *path = prism_file_operation_get_path (file);
   g_autoptr (GError) error = NULL;
-  g_autoptr (PrismFileEntry) entry = begin (self, file, &error) ? look (self, path, operation, &error) : NULL;
+  g_autoptr (PrismFileEntry) entry = NULL;
 
+  if (is_beyond_it (file))
+    {
+      PASS_ON (self, operation, remove_file);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error))
+    entry = look (self, path, operation, &error);
   if (entry != NULL && prism_file_entry_get_file_type (entry) == G_FILE_TYPE_DIRECTORY
       && (prism_file_operation_get_flags (file) & PRISM_FILE_FLAGS_RECURSIVE) == 0)
     {
@@ -300,7 +366,12 @@ rename_file (gpointer sandbox, PrismOperation *operation)
   const char *path = prism_file_operation_get_path (file), *destination = prism_file_operation_get_destination (file);
   g_autoptr (GError) error = NULL;
 
-  if (begin (self, file, &error) && check_parent (self, destination, operation, &error))
+  if (is_beyond_it (file))
+    {
+      PASS_ON (self, operation, rename_file);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error) && check_parent (self, destination, operation, &error))
     {
       g_autoptr (PrismFileEntry) there = (prism_file_operation_get_flags (file) & PRISM_FILE_FLAGS_OVERWRITE) == 0
                                              ? look (self, destination, operation, NULL)
@@ -324,10 +395,12 @@ make_directory (gpointer sandbox, PrismOperation *operation)
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) body = NULL;
 
-  if (mode != 0 && mode != 0755)
-    g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_SUPPORTED,
-                         "the service makes folders of mode 0755 only; make it and run chmod");
-  else if (begin (self, file, &error) && (parents || check_parent (self, path, operation, &error)))
+  if (is_beyond_it (file) || (mode != 0 && mode != 0755))
+    {
+      PASS_ON (self, operation, make_directory);
+      return;
+    }
+  if (prism_e2b_sandbox_check_running (self, &error) && (parents || check_parent (self, path, operation, &error)))
     {
       body = prism_e2b_path_new (path, 0, &error);
       if (!call (self, "MakeDir", "make the folder", body, FALSE, NULL, operation, &error) && parents
@@ -337,19 +410,42 @@ make_directory (gpointer sandbox, PrismOperation *operation)
   end (file, error);
 }
 
-#define IN_A_THREAD(work)                                                                                              \
-  static void hand_##work (PrismSandbox *sandbox, PrismFileOperation *operation)                                       \
+/* --- what the service has nothing of ----------------------------------------------------------- */
+
+static void
+search (gpointer sandbox, PrismOperation *operation)
+{
+  PASS_ON (sandbox, operation, search);
+}
+
+static void
+import_tree (gpointer sandbox, PrismOperation *operation)
+{
+  PASS_ON (sandbox, operation, import_tree);
+}
+
+static void
+export_tree (gpointer sandbox, PrismOperation *operation)
+{
+  PASS_ON (sandbox, operation, export_tree);
+}
+
+#define IN_A_THREAD(Kind, work)                                                                                        \
+  static void hand_##work (PrismSandbox *sandbox, Kind *operation)                                                     \
   {                                                                                                                    \
     prism_operation_run_in_thread (PRISM_OPERATION (operation), work);                                                 \
   }
 
-IN_A_THREAD (read_file)
-IN_A_THREAD (write_file)
-IN_A_THREAD (stat_file)
-IN_A_THREAD (list_files)
-IN_A_THREAD (remove_file)
-IN_A_THREAD (rename_file)
-IN_A_THREAD (make_directory)
+IN_A_THREAD (PrismFileOperation, read_file)
+IN_A_THREAD (PrismFileOperation, write_file)
+IN_A_THREAD (PrismFileOperation, stat_file)
+IN_A_THREAD (PrismFileOperation, list_files)
+IN_A_THREAD (PrismFileOperation, remove_file)
+IN_A_THREAD (PrismFileOperation, rename_file)
+IN_A_THREAD (PrismFileOperation, make_directory)
+IN_A_THREAD (PrismFileOperation, search)
+IN_A_THREAD (PrismTreeOperation, import_tree)
+IN_A_THREAD (PrismTreeOperation, export_tree)
 
 void
 prism_e2b_files_init (PrismSandboxInterface *iface)
@@ -361,4 +457,7 @@ prism_e2b_files_init (PrismSandboxInterface *iface)
   iface->remove_file = hand_remove_file;
   iface->rename_file = hand_rename_file;
   iface->make_directory = hand_make_directory;
+  iface->search = hand_search;
+  iface->import_tree = hand_import_tree;
+  iface->export_tree = hand_export_tree;
 }

@@ -18,6 +18,13 @@ prism_e2b_identity_clear (PrismE2bIdentity *self)
 }
 
 void
+prism_e2b_identity_copy (const PrismE2bIdentity *self, PrismE2bIdentity *copy)
+{
+  *copy = (PrismE2bIdentity){ g_strdup (self->id), g_strdup (self->template_id), g_strdup (self->envd_version),
+                              g_strdup (self->access_token), g_strdup (self->domain) };
+}
+
+void
 prism_e2b_detail_clear (PrismE2bDetail *self)
 {
   g_clear_pointer (&self->id, g_free);

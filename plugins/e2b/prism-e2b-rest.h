@@ -56,6 +56,7 @@ typedef struct
 } PrismE2bDetail;
 
 void prism_e2b_identity_clear (PrismE2bIdentity *self);
+void prism_e2b_identity_copy (const PrismE2bIdentity *self, PrismE2bIdentity *copy);
 void prism_e2b_detail_clear (PrismE2bDetail *self);
 
 gboolean prism_e2b_id_is_valid (const char *id);

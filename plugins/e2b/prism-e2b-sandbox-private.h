@@ -23,6 +23,11 @@ struct _PrismE2bSandbox
   gboolean destroyed;
   gint64 end_us; /* of the real-time clock: when its time is over; 0 = not known */
 
+  GMutex helper_lock; /* for what follows */
+  GCond helper_changed;
+  PrismSandbox *helper; /* prism-e2b-helper.h; NULL until it is needed */
+  gboolean helper_coming;
+
   GPtrArray *runs; /* the client's thread's: PrismE2bRun that are not over */
   GQueue waiting;  /* of that thread: commands that wait for their turn */
   guint running;

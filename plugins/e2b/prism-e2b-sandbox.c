@@ -361,6 +361,9 @@ prism_e2b_sandbox_finalize (GObject *object)
     }
   g_clear_pointer (&self->capabilities, prism_capabilities_unref);
   prism_e2b_identity_clear (&self->identity);
+  g_clear_object (&self->helper);
+  g_mutex_clear (&self->helper_lock);
+  g_cond_clear (&self->helper_changed);
   g_ptr_array_unref (self->runs);
   g_clear_object (&self->spec);
   g_free (self->workspace);
@@ -399,5 +402,7 @@ static void
 prism_e2b_sandbox_init (PrismE2bSandbox *self)
 {
   g_mutex_init (&self->lock);
+  g_mutex_init (&self->helper_lock);
+  g_cond_init (&self->helper_changed);
   self->runs = g_ptr_array_new ();
 }

@@ -12,8 +12,7 @@ G_DECLARE_FINAL_TYPE (PrismE2bSandbox, prism_e2b_sandbox, PRISM, E2B_SANDBOX, GO
  * found is destroyed and told of. */
 PrismSandbox *prism_e2b_sandbox_create (PrismE2bClient *client,
                                         const PrismE2bOptions *options,
-                                        PrismSandboxSpec *spec,
-                                        GCancellable *cancellable,
+                                        PrismCreateOperation *operation,
                                         GError **error);
 /* A running or a paused one, which stays as it is. */
 PrismSandbox *prism_e2b_sandbox_connect (PrismE2bClient *client,
