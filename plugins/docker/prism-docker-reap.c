@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prism-docker-deposit.h"
 #include "prism-docker-engine.h"
 #include "prism-docker-names.h"
 #include "prism-docker-owner.h"
@@ -98,9 +99,24 @@ remove_containers (PrismDockerEngine *engine, JsonNode *list, GHashTable *there)
   return removed;
 }
 
+/* Whether another engine may have the container: what a detached sandbox left says whose it
+ * is. All engines' rooms of a user are in one folder. */
+static gboolean
+is_of_another (PrismDockerRoom *room, PrismDockerEngine *engine)
+{
+  g_autoptr (GBytes) bytes = prism_docker_room_read_deposit (room, NULL);
+  g_auto (PrismDockerDeposit) left = { 0 };
+
+  if (bytes == NULL || !prism_docker_deposit_read (&left, bytes, NULL))
+    return FALSE;
+  if (prism_docker_engine_is_by_program (engine))
+    return *left.socket != 0 || g_strcmp0 (left.program, prism_docker_engine_get_program (engine)) != 0;
+  return strcmp (left.socket, prism_docker_engine_get_socket (engine)) != 0;
+}
+
 /* Those without a container that no host holds. */
 static guint
-remove_rooms (GHashTable *there)
+remove_rooms (PrismDockerEngine *engine, GHashTable *there)
 {
   g_autofree char *path = prism_docker_room_dup_folder (NULL, NULL);
   g_autoptr (GDir) dir = path != NULL ? g_dir_open (path, 0, NULL) : NULL;
@@ -112,6 +128,11 @@ remove_rooms (GHashTable *there)
       PrismDockerRoom room;
       if (!prism_docker_is_id (id) || g_hash_table_contains (there, id) || !prism_docker_room_enter (&room, id, NULL))
         continue;
+      if (is_of_another (&room, engine))
+        {
+          prism_docker_room_clear (&room);
+          continue;
+        }
       prism_docker_room_remove_mounts (&room);
       prism_docker_room_remove (&room);
       removed++;
@@ -133,5 +154,5 @@ prism_docker_leftovers_remove (const PrismDockerOptions *options,
   if (list == NULL)
     return -1;
   removed = remove_containers (engine, list, there);
-  return (gint)(removed + remove_rooms (there));
+  return (gint)(removed + remove_rooms (engine, there));
 }

@@ -434,7 +434,7 @@ class Options(base.Case):
         self.assertIn(len(done.stdout.splitlines()), range(5, 13), done)
         done = self.run_prism('run', '--limit', 'max-fds=64', '--', 'sh', '-c', 'ulimit -n')
         self.assertEqual(done.stdout, b'64\n', done)
-        done = self.run_prism('run', '--limit', 'wall-time-ms=500', '--', 'sleep', '1000')
+        done = self.run_prism('run', '--limit', 'wall-time-ms=3000', '--', 'sleep', '1000')
         self.assertEqual((done.returncode, b'wall-time-ms' in done.stderr), (124, True), done)
 
     def test_least_memory(self):

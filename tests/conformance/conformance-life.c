@@ -208,7 +208,7 @@ test_close_while_busy (Box *box)
 static void
 prepare_wall (Box *box)
 {
-  g_assert_true (prism_limits_set (box->limits, "wall-time-ms", 1500, NULL));
+  g_assert_true (prism_limits_set (box->limits, "wall-time-ms", 2500, NULL));
 }
 
 static void
@@ -226,7 +226,7 @@ test_wall (Box *box)
 static void
 prepare_idle (Box *box)
 {
-  g_assert_true (prism_limits_set (box->limits, "idle-timeout-ms", 400, NULL));
+  g_assert_true (prism_limits_set (box->limits, "idle-timeout-ms", 1500, NULL));
 }
 
 /* A command is no idleness, however quiet; its absence ends the sandbox with
@@ -234,7 +234,7 @@ prepare_idle (Box *box)
 static void
 test_idle (Box *box)
 {
-  g_autoptr (PrismResult) result = box_sh (box, "sleep 1; exit 3");
+  g_autoptr (PrismResult) result = box_sh (box, "sleep 2; exit 3");
 
   assert_exited (result, 3);
   WAIT_UNTIL (prism_sandbox_get_status (box->sandbox) == PRISM_SANDBOX_STATUS_FAILED);

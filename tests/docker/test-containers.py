@@ -181,7 +181,7 @@ class ByItself(Base):
 
     def test_wall(self):
         """The wall time ends it by itself."""
-        sandbox = self.make(limits=limits(wall_time_ms=1500))
+        sandbox = self.make(limits=limits(wall_time_ms=5000))
         outcome, code, _, _ = self.run_in(sandbox, 'sleep', '1000')
         self.assertEqual((outcome, code), ('wall-exceeded', -1))
         self.fails(('state', 'lost', 'limit'), sandbox.exec, Prism.Command.new(['true']), None)

@@ -11,6 +11,7 @@ import threading
 import time
 
 import harness
+import fake_dockerd as fake
 import taptest
 from gi.repository import Gio, GLib, Prism
 from harness import IMAGE, Base, backend, daemon, until
@@ -157,10 +158,27 @@ class Detached(Base):
         """Detached needs a wall time, by which it ends alone."""
         self.fails(('invalid', 'refused'), lambda: self.make(lifetime=Prism.Lifetime.DETACHED), says='wall-time-ms')
         limits = Prism.Limits.new(Prism.LimitsProfile.STANDARD)
-        limits.set('wall-time-ms', 3000)
+        limits.set('wall-time-ms', 8000)
         code = self.make(lifetime=Prism.Lifetime.DETACHED, limits=limits, workspace_mode=Prism.WorkspaceMode.COPY)
         self.assertEqual(self.run_in(code, 'true')[:2], ('exited', 0))
         self.assert_nothing_left()
+
+    def test_reap_by_another(self):
+        """What another engine has is not reaped, though its host is dead: not by an engine that knows nothing of it."""
+        process, words = self.host('new', self.folder)
+        process.kill()
+        process.wait()
+        self.addCleanup(self.end, words[0])
+        path = os.path.join(self.folder, 'another.sock')
+        with fake.FakeDockerd(path, self.daemon().socket) as engine:
+            engine.rule('GET', '.*/containers/json.*', fake.reply(200, b'[]', ['Content-Type: application/json']))
+            another = backend()
+            another.set_property('socket', path)
+            another.reap(None)
+            self.assertGreater(engine.count('GET', '.*/containers/json.*'), 0)
+        sandbox = backend().connect_sandbox(words[0], None)
+        self.assertEqual(self.out(sandbox, 'echo', 'on'), 'on\n')
+        sandbox.close(None)
 
     def test_reap(self):
         """Reaping removes what dead hosts left and nothing of the living."""

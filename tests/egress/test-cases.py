@@ -464,7 +464,7 @@ class Tunnels(Base):
         """E-TCP-1: slow peers are cut, and stand in nobody's way meanwhile"""
         origin = self.origin()
         silent = self.origin(lambda origin, peer: peer.recv(1))
-        listener = self.proxy.listen(('good.test', origin.port), ('good.test', silent.port, HTTPS), request_head_ms=1500)
+        listener = self.proxy.listen(('good.test', origin.port), ('good.test', silent.port, HTTPS), request_head_ms=5000)
         slow = [Client(listener) for _ in range(300)]
         for client in slow:
             client.send('G')
@@ -473,7 +473,7 @@ class Tunnels(Base):
             self.assertEqual(client.connect(f'good.test:{silent.port}'), 200)
         start = time.monotonic()
         self.assertEqual(self.get(listener, f'good.test:{origin.port}'), 200)
-        self.assertLess(time.monotonic() - start, 1.4)
+        self.assertLess(time.monotonic() - start, 4.5)  # not after the slow ones were cut
         for client in slow:
             self.assertEqual(client.answer()[0], 408)
             client.close()
@@ -483,12 +483,12 @@ class Tunnels(Base):
         harness.until(lambda: self.proxy.proxy.dup_stats(listener).get_active_connections() == 0)
         # Slow and steady is neither.
         steady = self.origin(http(lambda head, body: str(len(body)).encode()))
-        listener = self.proxy.listen(('good.test', steady.port), request_head_ms=100)
+        listener = self.proxy.listen(('good.test', steady.port), request_head_ms=1000)
         with Client(listener) as client:
             client.send(f'PUT http://good.test:{steady.port}/ HTTP/1.1\r\nHost: good.test:{steady.port}\r\nContent-Length: 20\r\n\r\n')
             for _ in range(20):
                 client.send(b'x')
-                time.sleep(0.02)
+                time.sleep(0.07)
             self.assertEqual(client.answer(), (200, b'20'))
 
     def test_queue(self):

@@ -187,7 +187,7 @@ class Plain(unittest.TestCase):
             gone.append(peer.recv(1))
 
         origin = self.origin(serve)
-        listener = self.proxy.listen(('good.test',), transfer_time_ms=200)
+        listener = self.proxy.listen(('good.test',), transfer_time_ms=2000)
         answer = ask(listener, f'GET http://good.test:{origin.port}/ HTTP/1.1\r\nHost: good.test:{origin.port}\r\n\r\n')
         self.assertEqual(status_of(answer), 504)
         self.assertIn(b'ERR_PRISM_EGRESS_LIMIT: ', answer)
@@ -262,7 +262,7 @@ class Tunnels(unittest.TestCase):
             client.closed()
             self.assertLessEqual(len(client.rest), 1000)
         self.proxy.record(lambda r: r.get_reason_id() == 'response-bytes')
-        late = self.proxy.listen(('good.test', port), transfer_time_ms=200)
+        late = self.proxy.listen(('good.test', port), transfer_time_ms=2000)
         with Client(late) as client:
             client.connect(f'good.test:{port}')
             self.assertTrue(client.closed())
@@ -270,7 +270,7 @@ class Tunnels(unittest.TestCase):
 
     def test_idle(self):
         """silence ends a tunnel"""
-        listener = self.proxy.listen(('good.test', self.origin.port), connection_idle_ms=200)
+        listener = self.proxy.listen(('good.test', self.origin.port), connection_idle_ms=2000)
         with Client(listener) as client:
             client.connect(f'good.test:{self.origin.port}')
             client.send(b'x')

@@ -250,7 +250,7 @@ class ServerName(Base):
     def test_silence(self):
         """a client that says nothing is cut after request-head-ms"""
         origin = self.origin(lambda origin, peer: peer.recv(1))
-        listener = self.proxy.listen(('good.test', origin.port, HTTPS), request_head_ms=200)
+        listener = self.proxy.listen(('good.test', origin.port, HTTPS), request_head_ms=2000)
         client = self.tunnel(listener, origin)
         self.assertTrue(client.closed())
 

@@ -38,6 +38,8 @@ enum
   BROKEN
 };
 
+#define PATIENCE 20000 /* ms */
+
 struct attack
 {
   const char *name;
@@ -61,6 +63,36 @@ write_text (const char *path, const char *text)
   close (fd);
 }
 
+static long
+milliseconds (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether it is worth another try: what the machine has for all may be used up for a moment. */
+static bool
+await_room (long end)
+{
+  struct timespec moment = { 0, 10000000 };
+  int why = errno;
+  bool again = (why == EAGAIN || why == ENOMEM || why == ENOSPC || why == EUSERS) && milliseconds () < end;
+  if (again)
+    nanosleep (&moment, NULL);
+  errno = why;
+  return again;
+}
+
+static pid_t
+fork_when_there_is_room (void)
+{
+  pid_t pid;
+  for (long end = milliseconds () + PATIENCE; (pid = fork ()) < 0 && await_room (end);)
+    ;
+  return pid;
+}
+
 static void
 leave_the_host (const struct attack *attack)
 {
@@ -71,11 +103,14 @@ leave_the_host (const struct attack *attack)
   bool mapped = uid != 0 || (attack->needs & MALICE_USERNS_PROOF) != 0;
   if (!(attack->needs & MALICE_HOST_NETWORK))
     kinds |= CLONE_NEWNET;
-  if (unshare (mapped ? kinds | CLONE_NEWUSER : kinds) != 0)
-    {
-      printf ("# unshare: %s\n", strerror (errno));
-      _exit (BROKEN);
-    }
+  long end = milliseconds () + PATIENCE;
+  while (unshare (mapped ? kinds | CLONE_NEWUSER : kinds) != 0)
+    if (!await_room (end))
+      {
+        printf ("# unshare: %s\n", strerror (errno));
+        fflush (stdout);
+        _exit (BROKEN);
+      }
   if (!mapped)
     return;
   write_text ("/proc/self/setgroups", "deny");
@@ -138,14 +173,6 @@ count_zombies (void)
     n += e->d_name[0] >= '1' && e->d_name[0] <= '9' && process_state (atoi (e->d_name)) == 'Z';
   closedir (proc);
   return n;
-}
-
-static long
-milliseconds (void)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* What a host would do that opens by name: does the swap catch it? */
@@ -393,19 +420,34 @@ machine_lacks (const struct attack *attack)
   return NULL;
 }
 
+/* What it was that ended so, where it said nothing itself. */
+static void
+say_how_it_ended (const char *what, pid_t pid, int status)
+{
+  if (output[0] != '\0')
+    return;
+  if (pid < 0)
+    snprintf (output, sizeof output, "%s: fork: %s", what, strerror (errno));
+  else if (WIFSIGNALED (status))
+    snprintf (output, sizeof output, "%s: ended by signal %d without a word", what, WTERMSIG (status));
+  else if (WEXITSTATUS (status) != PROVEN)
+    snprintf (output, sizeof output, "%s: ended with %d without a word", what, WEXITSTATUS (status));
+}
+
 static int
 prove (const struct attack *attack, const char *program)
 {
-  int words[2];
+  int words[2], status = 0;
   if (pipe (words) != 0)
     return BROKEN;
   fflush (stdout);
-  pid_t helper = fork ();
+  output[0] = '\0';
+  pid_t helper = fork_when_there_is_room ();
   if (helper == 0)
     {
       prctl (PR_SET_PDEATHSIG, SIGKILL);
       leave_the_host (attack);
-      pid_t init = fork ();
+      pid_t init = fork_when_there_is_room ();
       if (init == 0)
         {
           prctl (PR_SET_PDEATHSIG, SIGKILL);
@@ -414,20 +456,28 @@ prove (const struct attack *attack, const char *program)
           (void)!write (words[1], output, strnlen (output, 300));
           _exit (result);
         }
-      int status;
-      waitpid (init, &status, 0);
-      _exit (WIFEXITED (status) ? WEXITSTATUS (status) : BROKEN);
+      if (init > 0)
+        waitpid (init, &status, 0);
+      if (init < 0 || WIFSIGNALED (status))
+        {
+          say_how_it_ended ("init", init, status);
+          (void)!write (words[1], output, strnlen (output, 300));
+        }
+      _exit (init > 0 && WIFEXITED (status) ? WEXITSTATUS (status) : BROKEN);
     }
   close (words[1]);
-  int status;
-  waitpid (helper, &status, 0);
-  ssize_t n = read (words[0], output, sizeof output - 1);
-  output[n > 0 ? n : 0] = '\0';
+  if (helper > 0)
+    {
+      waitpid (helper, &status, 0);
+      ssize_t n = read (words[0], output, sizeof output - 1);
+      output[n > 0 ? n : 0] = '\0';
+    }
   close (words[0]);
+  say_how_it_ended ("proof", helper, status);
   for (char *c = output; *c != '\0'; c++)
     if (*c == '\n' || *c == '#')
       *c = ' ';
-  return WIFEXITED (status) ? WEXITSTATUS (status) : BROKEN;
+  return helper > 0 && WIFEXITED (status) ? WEXITSTATUS (status) : BROKEN;
 }
 
 static bool

@@ -415,7 +415,7 @@ test_lost_while_idle (gconstpointer mode)
   g_autoptr (PrismSandbox) sandbox = open_it (mode, NULL);
   g_assert_cmpint (prism_sandbox_get_status (sandbox), ==, PRISM_SANDBOX_STATUS_RUNNING);
   kill (BARE_SANDBOX (sandbox)->agent, SIGKILL);
-  gint64 until = g_get_monotonic_time () + 5 * G_USEC_PER_SEC;
+  gint64 until = g_get_monotonic_time () + 30 * G_USEC_PER_SEC;
   while (prism_sandbox_get_status (sandbox) == PRISM_SANDBOX_STATUS_RUNNING && g_get_monotonic_time () < until)
     g_thread_yield ();
   g_assert_cmpint (prism_sandbox_get_status (sandbox), ==, PRISM_SANDBOX_STATUS_FAILED);
@@ -426,17 +426,17 @@ static void
 test_wall (gconstpointer mode)
 {
   g_test_summary ("Wall time ends a running command; idle time an idle sandbox");
-  g_autoptr (PrismSandbox) sandbox = open_it (mode, bare_spec ("wall-time-ms", 300, NULL));
+  g_autoptr (PrismSandbox) sandbox = open_it (mode, bare_spec ("wall-time-ms", 2000, NULL));
   g_autoptr (PrismResult) result = run (sandbox, "sleep 60");
   g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_WALL_EXCEEDED);
   g_assert_cmpstr (prism_result_get_limit (result), ==, "wall-time-ms");
   g_assert_cmpint (prism_sandbox_get_status (sandbox), ==, PRISM_SANDBOX_STATUS_FAILED);
   close_it (sandbox);
 
-  g_autoptr (PrismSandbox) idle = open_it (mode, bare_spec ("idle-timeout-ms", 300, NULL));
-  g_autoptr (PrismResult) busy = run (idle, "sleep 0.6");
+  g_autoptr (PrismSandbox) idle = open_it (mode, bare_spec ("idle-timeout-ms", 1500, NULL));
+  g_autoptr (PrismResult) busy = run (idle, "sleep 2");
   assert_exit (busy, 0);
-  gint64 until = g_get_monotonic_time () + 5 * G_USEC_PER_SEC;
+  gint64 until = g_get_monotonic_time () + 30 * G_USEC_PER_SEC;
   while (prism_sandbox_get_status (idle) == PRISM_SANDBOX_STATUS_RUNNING && g_get_monotonic_time () < until)
     g_main_context_iteration (NULL, FALSE);
   g_assert_cmpint (prism_sandbox_get_status (idle), ==, PRISM_SANDBOX_STATUS_FAILED);

@@ -493,7 +493,7 @@ test_kept_timeout (void)
   const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .log_bytes = 10000, .wall_ms = 60000 };
   const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP | PRISM_WIRE_EXEC_STARTED,
                       .uuid = UUID,
-                      .timeout_ms = 300,
+                      .timeout_ms = 2000,
                       .grace_ms = 50,
                       .tag = "what-it-is" };
   g_auto (Frame) frame = FRAME_INIT;
@@ -519,11 +519,11 @@ test_resumed (void)
 {
   Host host;
   const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .log_bytes = 10000, .wall_ms = 60000 };
-  const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP, .uuid = UUID, .timeout_ms = 500, .grace_ms = 50 };
+  const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP, .uuid = UUID, .timeout_ms = 2000, .grace_ms = 50 };
   WRITER (w);
   host_start (&host, &setup);
   prism_wire_put (&w, 3600 * 1000, 8);
-  agent_say_exec (&host.agent, 1, SH ("sleep 1; exit 4"), &exec, NULL, 0);
+  agent_say_exec (&host.agent, 1, SH ("sleep 3; exit 4"), &exec, NULL, 0);
   agent_say_writer (&host.agent, PRISM_WIRE_RESUMED, 0, &w);
   Exited exited = agent_expect_exited (&host.agent, 1);
   g_assert_cmpuint (exited.flags, ==, 0);
@@ -536,7 +536,7 @@ static void
 test_wall (void)
 {
   Host host;
-  const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .wall_ms = 300 };
+  const Setup setup = { .flags = PRISM_WIRE_SETUP_KEEP, .wall_ms = 2000 };
   const Exec exec = { .flags = PRISM_WIRE_EXEC_KEEP, .uuid = UUID };
   host_start (&host, &setup);
   g_autofree char *fifo = g_build_filename (host.agent.workspace, "fifo", NULL);
