@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* coding_check: a command that the project declared. A model chooses which, and nothing else. */
 #include "prism-tool-table-private.h"
+#include "prism-tool-tail-private.h"
 
 #include <string.h>
 
@@ -47,22 +48,13 @@ end (PrismToolRun *run)
 
 /* Its last lines, and as much of them as may be. */
 static char *
-tail_of (PrismToolRun *run, PrismResult *result, gsize most)
+end_of (const PrismToolTail *tail, gsize most, gboolean *whole)
 {
-  g_autofree char *out = prism_result_dup_stdout_text (result);
-  g_autofree char *err = prism_result_dup_stderr_text (result);
-  g_autofree char *all =
-      g_strconcat (out, *err != '\0' && *out != '\0' && !g_str_has_suffix (out, "\n") ? "\n" : "", err, NULL);
-  gint64 most_lines = prism_tool_limit (run, PRISM_TOOL_LIMIT_OUTPUT_LINES), lines = 0;
-  gsize length = strlen (all), at = length;
+  gboolean in_line;
+  gsize from = prism_tool_tail_shown_from (tail, most, &in_line), size = tail->held->len - from;
 
-  while (at > 0 && length - at < most)
-    {
-      if (at < length && all[at - 1] == '\n' && ++lines == most_lines)
-        break;
-      at--;
-    }
-  return g_utf8_make_valid (all + at, -1);
+  *whole = size == tail->total;
+  return g_utf8_make_valid (size > 0 ? (const char *)tail->held->data + from : "", (gssize)size);
 }
 
 static gint64
@@ -84,69 +76,115 @@ may_run (PrismToolRun *run, const PrismToolCheck *check, GError **error)
 }
 
 static PrismResult *
-run_it (PrismToolRun *run, const PrismToolCheck *check, GError **error)
+run_it (PrismToolRun *run, const PrismToolCheck *check, PrismToolTail *tail, GError **error)
 {
   g_autoptr (PrismCommand) command = prism_command_new ((const char *const *)check->argv);
-  GError *fault = NULL;
   PrismResult *result;
 
+  prism_tool_tail_init (tail, run, (gsize)prism_tool_limit (run, PRISM_TOOL_LIMIT_OUTPUT_BYTES),
+                        prism_tool_limit (run, PRISM_TOOL_LIMIT_CHECK_OUTPUT_BYTES), FALSE);
   if (!begin (run, error))
     return NULL;
   prism_command_set_timeout_ms (command, timeout_of (run, check));
-  prism_command_set_max_output_bytes (command, prism_tool_limit (run, PRISM_TOOL_LIMIT_OUTPUT_TOTAL_BYTES));
-  result = prism_tree_exec (run->settings->place, command, run->cancellable, &fault);
+  result = prism_tool_tail_exec (tail, command, error);
   end (run);
-  if (result == NULL)
-    prism_tool_take_fault (error, fault);
   return result;
 }
 
-static void
-add_end (PrismToolRun *run, const PrismToolCheck *check, PrismResult *result)
+/* The outcome in words; whether it ended by itself. */
+static gboolean
+say_end (PrismToolRun *run, const PrismToolCheck *check, const PrismToolTail *tail, PrismResult *result, char **words)
 {
+  const char *reason = prism_result_get_reason (result);
+  PrismOutcome outcome = prism_tool_tail_get_outcome (tail, result);
+
+  switch (outcome)
+    {
+    case PRISM_OUTCOME_EXITED:
+      *words = g_strdup_printf ("exit status %d", prism_result_get_exit_code (result));
+      return TRUE;
+    case PRISM_OUTCOME_SIGNALLED:
+      *words = g_strdup_printf ("ended by signal %d", prism_result_get_term_signal (result));
+      return TRUE;
+    case PRISM_OUTCOME_TIMED_OUT:
+      *words = g_strdup_printf ("ended after %g s", (double)timeout_of (run, check) / 1000);
+      return FALSE;
+    case PRISM_OUTCOME_OUTPUT_LIMIT:
+      *words = tail->over ? g_strdup_printf (
+                   "ended: it wrote more than %" G_GINT64_FORMAT " bytes (check-output-bytes)", tail->limit)
+                          : g_strdup ("ended: it wrote more than the sandbox takes");
+      return FALSE;
+    case PRISM_OUTCOME_WALL_EXCEEDED:
+      *words = g_strdup ("ended with the sandbox, whose time was up");
+      return FALSE;
+    case PRISM_OUTCOME_CANCELLED:
+      *words = g_strdup ("cancelled");
+      return FALSE;
+    default:
+      *words =
+          g_strdup_printf ("how it ended is not known%s%s", reason != NULL ? ": " : "", reason != NULL ? reason : "");
+      return FALSE;
+    }
+}
+
+/* name, exitCode, summary, timedOut, and whether the summary is all that it said. */
+static void
+add_end (PrismToolRun *run, const PrismToolCheck *check, const PrismToolTail *tail, PrismResult *result)
+{
+  PrismOutcome outcome = prism_tool_tail_get_outcome (tail, result);
+  gboolean whole;
+  g_autofree char *summary = end_of (tail, MOST_SUMMARY, &whole);
+
   prism_tool_add_string (run, "name", check->name);
   json_builder_set_member_name (run->metadata, "exitCode");
-  if (prism_result_get_outcome (result) == PRISM_OUTCOME_EXITED)
+  if (outcome == PRISM_OUTCOME_EXITED)
     json_builder_add_int_value (run->metadata, prism_result_get_exit_code (result));
   else
     json_builder_add_null_value (run->metadata);
-  prism_tool_add_boolean (run, "timedOut", prism_result_get_timed_out (result));
+  prism_tool_add_boolean (run, "timedOut", outcome == PRISM_OUTCOME_TIMED_OUT);
+  prism_tool_add_boolean (run, "outputLimitExceeded", outcome == PRISM_OUTCOME_OUTPUT_LIMIT);
+  prism_tool_add_string (run, "summary", summary);
+  prism_tool_add_boolean (run, "truncation", !whole);
+  prism_tool_add_integer (run, "totalOutputBytes", (gint64)tail->total);
 }
 
 /* --- of its own ----------------------------------------------------------------------------------- */
 
 static gboolean
-answer_check (PrismToolRun *run, const PrismToolCheck *check, PrismResult *result, GError **error)
+answer_check (
+    PrismToolRun *run, const PrismToolCheck *check, const PrismToolTail *tail, PrismResult *result, GError **error)
 {
-  g_autofree char *summary = tail_of (run, result, (gsize)prism_tool_limit (run, PRISM_TOOL_LIMIT_OUTPUT_BYTES));
+  PrismOutcome outcome = prism_tool_tail_get_outcome (tail, result);
+  gboolean whole;
+  g_autofree char *shown = end_of (tail, tail->most, &whole);
+  g_autofree char *words = NULL;
 
-  prism_tool_result_add_text (run->result, summary);
-  add_end (run, check, result);
-  switch (prism_result_get_outcome (result))
-    {
-    case PRISM_OUTCOME_EXITED:
-      prism_tool_say (run, "[check %s: exit status %d]", check->name, prism_result_get_exit_code (result));
-      return TRUE;
-    case PRISM_OUTCOME_SIGNALLED:
-      prism_tool_say (run, "[check %s: ended by signal %d]", check->name, prism_result_get_term_signal (result));
-      return TRUE;
-    case PRISM_OUTCOME_TIMED_OUT:
-      return prism_tool_fail (error, PRISM_TOOL_ERROR_TIMEOUT, "check %s: ended after %g s", check->name,
-                              (double)timeout_of (run, check) / 1000);
-    case PRISM_OUTCOME_CANCELLED:
-      return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
-    default:
-      return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT, "check %s: ended for a limit", check->name);
-    }
+  if (outcome == PRISM_OUTCOME_CANCELLED)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
+  prism_tool_result_add_text (run->result, shown);
+  if (!whole)
+    prism_tool_say (run, "[the end of %" G_GUINT64_FORMAT " bytes; the rest was not kept]", tail->total);
+  add_end (run, check, tail, result);
+  if (!say_end (run, check, tail, result, &words))
+    return prism_tool_fail (error,
+                            outcome == PRISM_OUTCOME_TIMED_OUT       ? PRISM_TOOL_ERROR_TIMEOUT
+                            : outcome == PRISM_OUTCOME_OUTPUT_LIMIT  ? PRISM_TOOL_ERROR_LIMIT
+                            : outcome == PRISM_OUTCOME_WALL_EXCEEDED ? PRISM_TOOL_ERROR_LIMIT
+                                                                     : PRISM_TOOL_ERROR_FAILED,
+                            "check %s: %s", check->name, words);
+  prism_tool_say (run, "[check %s: %s]", check->name, words);
+  return TRUE;
 }
 
 gboolean
 prism_tool_run_check (PrismToolRun *run, GError **error)
 {
   const PrismToolCheck *check = find_check (run, prism_tool_get_string (run, "name"), error);
-  g_autoptr (PrismResult) result = check != NULL && may_run (run, check, error) ? run_it (run, check, error) : NULL;
+  g_auto (PrismToolTail) tail = { .spill = -1 };
+  g_autoptr (PrismResult) result =
+      check != NULL && may_run (run, check, error) ? run_it (run, check, &tail, error) : NULL;
 
-  return result != NULL && answer_check (run, check, result, error);
+  return result != NULL && answer_check (run, check, &tail, result, error);
 }
 
 /* --- for a hand-over ------------------------------------------------------------------------------- */
@@ -166,21 +204,19 @@ prism_tool_checks_may_run (PrismToolRun *run, JsonArray *names, GError **error)
 static gboolean
 add_check (PrismToolRun *run, const PrismToolCheck *check, GError **error)
 {
-  g_autoptr (PrismResult) result = run_it (run, check, error);
-  g_autofree char *summary = result != NULL ? tail_of (run, result, MOST_SUMMARY) : NULL;
+  g_auto (PrismToolTail) tail = { .spill = -1 };
+  g_autoptr (PrismResult) result = run_it (run, check, &tail, error);
+  g_autofree char *words = NULL;
 
   if (result == NULL)
     return FALSE;
-  if (prism_result_get_outcome (result) == PRISM_OUTCOME_CANCELLED)
+  if (prism_tool_tail_get_outcome (&tail, result) == PRISM_OUTCOME_CANCELLED)
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
   json_builder_begin_object (run->metadata);
-  add_end (run, check, result);
-  prism_tool_add_string (run, "summary", summary);
+  add_end (run, check, &tail, result);
   json_builder_end_object (run->metadata);
-  if (prism_result_get_outcome (result) == PRISM_OUTCOME_EXITED)
-    prism_tool_say (run, "[check %s: exit status %d]", check->name, prism_result_get_exit_code (result));
-  else
-    prism_tool_say (run, "[check %s: did not end by itself]", check->name);
+  say_end (run, check, &tail, result, &words);
+  prism_tool_say (run, "[check %s: %s]", check->name, words);
   return TRUE;
 }
 

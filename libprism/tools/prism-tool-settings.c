@@ -44,6 +44,7 @@ const PrismToolLimitRow prism_tool_limit_rows[PRISM_TOOL_N_LIMITS] = {
   [PRISM_TOOL_LIMIT_CHECKS] = { "checks", 8, 32 },
   [PRISM_TOOL_LIMIT_CHECKS_AT_ONCE] = { "checks-at-once", 1, 4 },
   [PRISM_TOOL_LIMIT_CHECK_TIMEOUT_S] = { "check-timeout-s", 600, 3600 },
+  [PRISM_TOOL_LIMIT_CHECK_OUTPUT_BYTES] = { "check-output-bytes", 4 * MIB, 64 * MIB },
   [PRISM_TOOL_LIMIT_QUESTION_BYTES] = { "question-bytes", 2 * KIB, 8 * KIB },
   [PRISM_TOOL_LIMIT_QUESTION_TIMEOUT_S] = { "question-timeout-s", 1800, 86400 },
   [PRISM_TOOL_LIMIT_OPTIONS] = { "options", 6, 16 },

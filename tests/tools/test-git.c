@@ -156,7 +156,8 @@ test_hand_off (ToolsFixture *f, gconstpointer data)
   g_clear_object (&result);
   result =
       good (f, "git_pr_handoff", "{\"base\":\"main\",\"head\":\"topic\",\"includeBundle\":true,\"checks\":[\"lint\"]}",
-            "\"checks\":[{\"name\":\"lint\",\"exitCode\":2,\"timedOut\":false,\"summary\":\"checked\\n\"}],"
+            "\"checks\":[{\"name\":\"lint\",\"exitCode\":2,\"timedOut\":false,\"outputLimitExceeded\":false,"
+            "\"summary\":\"checked\\n\",\"truncation\":false,\"totalOutputBytes\":8}],"
             "\"artifact\":{\"kind\":\"bundle\",\"uri\":\"file:///");
   text = prism_tool_result_dup_text (result);
   at = strstr (text, "[the bundle: ");

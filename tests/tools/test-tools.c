@@ -478,9 +478,19 @@ test_others (ToolsFixture *f, gconstpointer data)
 {
 #define OPTIONS "\"options\":[{\"id\":\"a\",\"label\":\"A\"},{\"id\":\"b\",\"label\":\"B\",\"pros\":[\"good\"]}]"
   static const char *const check[] = { "sh", "-c", "echo checked; exit 2", NULL };
+  static const char *const loud[] = { "sh", "-c", "while :; do echo more than enough; done", NULL };
+  static const char *const slow[] = { "sh", "-c", "echo begun; exec tail -f /dev/null", NULL };
+  static const char *const ends[] = { "sh", "-c", "echo hit; kill -9 $$", NULL };
+  static const char *const many[] = { "sh", "-c", "seq 30000; echo wrong >&2", NULL };
   static const Row rows[] = {
     { "coding_check", "{\"name\":\"lint\"}", "checked\n[check lint: exit status 2]" },
-    { "coding_check", "{\"name\":\"rm\"}", "INVALID: no check is called “rm”; send one of: lint" },
+    { "coding_check", "{\"name\":\"loud\"}",
+      "LIMIT: check loud: ended: it wrote more than 400000 bytes (check-output-bytes)" },
+    { "coding_check", "{\"name\":\"slow\"}", "TIMEOUT: check slow: ended after 0.2 s" },
+    { "coding_check", "{\"name\":\"ends\"}", "hit\n[check ends: ended by signal 9]" },
+    { "coding_check", "{\"name\":\"many\"}", "28" },
+    { "coding_check", "{\"name\":\"many\"}", "*\n30000\nwrong\n[the end of 168900 bytes; the rest was not kept]" },
+    { "coding_check", "{\"name\":\"rm\"}", "INVALID: no check is called “rm”; send one of: lint, loud" },
     { "ask_user_decision", "{\"question\":\"which?\"," OPTIONS "}", "the user chose B (b)" },
     { "ask_user_decision", "{\"question\":\"w\\u001bhich?\"," OPTIONS "}",
       "INVALID: question: has control characters" },
@@ -492,12 +502,46 @@ test_others (ToolsFixture *f, gconstpointer data)
   gulong id;
 
   g_assert_true (prism_composition_add_check (f->composition, "lint", check, 0, NULL));
+  g_assert_true (prism_composition_add_check (f->composition, "loud", loud, 0, NULL));
+  g_assert_true (prism_composition_add_check (f->composition, "slow", slow, 200, NULL));
+  g_assert_true (prism_composition_add_check (f->composition, "ends", ends, 0, NULL));
+  g_assert_true (prism_composition_add_check (f->composition, "many", many, 0, NULL));
+  g_assert_true (prism_composition_set_limit (f->composition, "check-output-bytes", 400000, NULL));
   g_assert_false (prism_composition_add_check (f->composition, "-x", check, 0, NULL));
   tools_bind (f);
   id = g_signal_connect (f->composition, "question-asked", G_CALLBACK (answer_question), NULL);
   check_rows (f, rows, G_N_ELEMENTS (rows));
   g_signal_handler_disconnect (f->composition, id);
   check_rows (f, &nobody, 1);
+}
+
+/* What a program reads of a check: how it ended, and the end of what it said. */
+static void
+test_check_metadata (ToolsFixture *f, gconstpointer data)
+{
+  static const char *const good[] = { "sh", "-c", "echo out; echo err >&2; exit 3", NULL };
+  static const char *const long_line[] = { "sh", "-c", "head -c 9000 /dev/zero | tr '\\0' x", NULL };
+  static const struct
+  {
+    const char *name, *has;
+  } rows[] = {
+    { "good", "\"name\":\"good\",\"exitCode\":3,\"timedOut\":false,\"outputLimitExceeded\":false,\"summary\":" },
+    { "good", "\"truncation\":false,\"totalOutputBytes\":8}" },
+    { "long", "xxxx\",\"truncation\":true,\"totalOutputBytes\":9000}" },
+  };
+
+  g_assert_true (prism_composition_add_check (f->composition, "good", good, 0, NULL));
+  g_assert_true (prism_composition_add_check (f->composition, "long", long_line, 0, NULL));
+  tools_bind (f);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *arguments = g_strdup_printf ("{\"name\":\"%s\"}", rows[i].name);
+      g_autoptr (PrismToolResult) result = tools_call (f, "coding_check", arguments);
+
+      g_assert_false (prism_tool_result_get_failed (result));
+      if (strstr (prism_tool_result_get_metadata (result), rows[i].has) == NULL)
+        g_error ("%s: no %s in %s", rows[i].name, rows[i].has, prism_tool_result_get_metadata (result));
+    }
 }
 
 static void
@@ -588,6 +632,7 @@ main (int argc, char **argv)
   tools_add_test ("/tools/at-once", test_at_once);
   tools_add_test ("/tools/policies", test_policies);
   tools_add_test ("/tools/others", test_others);
+  tools_add_test ("/tools/check-metadata", test_check_metadata);
   tools_add_test ("/tools/guard", test_guard);
   tools_add_test ("/tools/read-only", test_read_only);
   tools_add_test ("/tools/claims", test_claims);
