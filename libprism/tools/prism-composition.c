@@ -37,6 +37,7 @@ enum
   PROP_POLICY,
   PROP_READ_ONLY,
   PROP_GIT,
+  PROP_GIT_AWARE,
   PROP_READ_BEFORE_WRITE,
   PROP_ALLOW_MIXED_WIRING,
   PROP_WORKSPACE_ROOT,
@@ -81,6 +82,9 @@ prism_composition_get_property (GObject *object, guint id, GValue *value, GParam
       break;
     case PROP_GIT:
       g_value_set_boolean (value, self->settings->git);
+      break;
+    case PROP_GIT_AWARE:
+      g_value_set_boolean (value, self->settings->git_aware);
       break;
     case PROP_READ_BEFORE_WRITE:
       g_value_set_boolean (value, self->settings->read_before_write);
@@ -128,6 +132,9 @@ prism_composition_set_property (GObject *object, guint id, const GValue *value, 
       break;
     case PROP_GIT:
       set_flag (self, &self->settings->git, value);
+      break;
+    case PROP_GIT_AWARE:
+      set_flag (self, &self->settings->git_aware, value);
       break;
     case PROP_READ_BEFORE_WRITE:
       set_flag (self, &self->settings->read_before_write, value);
@@ -258,6 +265,15 @@ prism_composition_class_init (PrismCompositionClass *klass)
    * Since: 1.0
    */
   install_flag (object_class, PROP_GIT, "git");
+  /**
+   * PrismComposition:git-aware:
+   *
+   * Whether repo_list and glob leave out what git ignores, where the workspace is a repository
+   * and there is a git.
+   *
+   * Since: 1.0
+   */
+  install_flag (object_class, PROP_GIT_AWARE, "git-aware");
   /**
    * PrismComposition:read-before-write:
    *

@@ -25,7 +25,7 @@ typedef enum
 
 /* One tree and the tools that are bound to it. Set up, then bound once; what was bound does
  * not change. Properties: mode, folder (host), sandbox, policy, read-only, git (the git
- * tools too), read-before-write, allow-mixed-wiring. Signals: question-asked
+ * tools too), git-aware (lists leave out what git ignores), read-before-write, allow-mixed-wiring. Signals: question-asked
  * (PrismQuestion), file-changed (path, operation, call-id), permission-denied (tool,
  * PrismDecision, call-id), worktree-changed (action, path, call-id). */
 #define PRISM_TYPE_COMPOSITION (prism_composition_get_type ())

@@ -156,6 +156,21 @@ label_of (PrismQuestion *question, const char *id)
 }
 
 static void
+add_options (PrismToolRun *run, PrismQuestion *question)
+{
+  json_builder_set_member_name (run->metadata, "options");
+  json_builder_begin_array (run->metadata);
+  for (guint i = 0; i < prism_question_get_n_options (question); i++)
+    {
+      json_builder_begin_object (run->metadata);
+      prism_tool_add_string (run, "id", prism_question_get_option_id (question, i));
+      prism_tool_add_string (run, "label", prism_question_get_option_label (question, i));
+      json_builder_end_object (run->metadata);
+    }
+  json_builder_end_array (run->metadata);
+}
+
+static void
 answer_chosen (PrismToolRun *run, PrismQuestion *question, char **ids)
 {
   g_autoptr (GString) text = g_string_new (NULL);
@@ -194,6 +209,7 @@ prism_tool_run_ask (PrismToolRun *run, GError **error)
   if (!prism_question_wait (question, timeout_s, run->cancellable, &ids, &custom, error))
     return FALSE;
   prism_tool_add_string (run, "question", prism_question_get_question (question));
+  add_options (run, question);
   if (ids != NULL)
     answer_chosen (run, question, ids);
   else

@@ -222,6 +222,14 @@ prism_tool_run_git_worktree (PrismToolRun *run, GError **error)
 
 /* --- apply -------------------------------------------------------------------------------------- */
 
+static void
+add_failure (PrismToolRun *run, GError **error)
+{
+  prism_tool_add_boolean (run, "ok", FALSE);
+  if (error != NULL && *error != NULL)
+    prism_tool_add_string (run, "output", (*error)->message);
+}
+
 /* git apply changes all files or none; --check comes first so that a patch that does not fit is
  * told as that. Nothing of what was there is ever checked out over. */
 static gboolean
@@ -238,12 +246,13 @@ apply_patch (PrismToolRun *run, GBytes *patch, GError **error)
     {
       if (error != NULL && *error != NULL && g_error_matches (*error, PRISM_TOOL_ERROR, PRISM_TOOL_ERROR_FAILED))
         (*error)->code = PRISM_TOOL_ERROR_CONFLICT;
+      add_failure (run, error);
       g_prefix_error (error, "the patch does not fit, nothing was changed: ");
       return FALSE;
     }
-  prism_tool_add_boolean (run, "ok", TRUE);
   if (is_word (run, "action", "check"))
     {
+      prism_tool_add_boolean (run, "ok", TRUE);
       prism_tool_say (run, "the patch fits");
       return TRUE;
     }
@@ -253,9 +262,11 @@ apply_patch (PrismToolRun *run, GBytes *patch, GError **error)
     {
       static const char *const pop[] = { "stash", "pop", "--index", "--quiet", NULL };
       gboolean back = checkpoint != NULL && *checkpoint != '\0' && git_ok (run, pop, NULL, NULL);
+      add_failure (run, error);
       prism_tool_add_boolean (run, "restored", back);
       return FALSE;
     }
+  prism_tool_add_boolean (run, "ok", TRUE);
   prism_tool_changed (run, prism_tree_get_root (run->settings->tree), "edit");
   prism_tool_say (run, reverse ? "took the patch back" : "applied the patch");
   return TRUE;

@@ -174,11 +174,11 @@ prism_tool_run_git_status (PrismToolRun *run, GError **error)
 
 /* --- artifacts -------------------------------------------------------------------------------- */
 
-/* @path: where it is kept; NULL: only in the answer. */
+/* @path: where it is kept. */
 static void
 add_artifact (PrismToolRun *run, const char *kind, const char *path, GBytes *bytes)
 {
-  g_autofree char *uri = path != NULL ? g_filename_to_uri (path, NULL, NULL) : NULL;
+  g_autofree char *uri = g_filename_to_uri (path, NULL, NULL);
   g_autofree char *sha256 = g_compute_checksum_for_bytes (G_CHECKSUM_SHA256, bytes);
 
   json_builder_set_member_name (run->metadata, "artifact");
@@ -188,6 +188,23 @@ add_artifact (PrismToolRun *run, const char *kind, const char *path, GBytes *byt
   prism_tool_add_string (run, "sha256", sha256);
   prism_tool_add_integer (run, "bytes", (gint64)g_bytes_get_size (bytes));
   json_builder_end_object (run->metadata);
+}
+
+static gboolean
+keep_artifact (PrismToolRun *run, const char *kind, GBytes *bytes, GError **error)
+{
+  g_autofree char *suffix = g_strconcat (".", kind, NULL);
+  GError *fault = NULL;
+  g_autofree char *path = prism_tree_keep (run->settings->place, suffix, bytes, run->cancellable, &fault);
+
+  if (path == NULL)
+    {
+      prism_tool_take_fault (error, fault);
+      return FALSE;
+    }
+  add_artifact (run, kind, path, bytes);
+  prism_tool_say (run, "[the %s: %s]", kind, path);
+  return TRUE;
 }
 
 /* --- diff ----------------------------------------------------------------------------------- */
@@ -313,8 +330,27 @@ bundle_ref (PrismToolRun *run, const char *head, GError **error)
   return g_steal_pointer (&name);
 }
 
+/* What a bundle's head says that its ref is: lines "OID REF" after those of what it needs. */
 static gboolean
-add_bundle (PrismToolRun *run, const char *base, const char *ref, GError **error)
+has_tip (const char *bundle, gsize size, const char *head, const char *ref)
+{
+  g_autofree char *wanted = g_strdup_printf ("%s %s", head, ref);
+  const char *end = bundle + size, *next;
+
+  for (const char *line = bundle; line < end && *line != '\n'; line = next + 1)
+    {
+      next = memchr (line, '\n', (gsize)(end - line));
+      if (next == NULL)
+        return FALSE;
+      if ((gsize)(next - line) == strlen (wanted) && memcmp (line, wanted, strlen (wanted)) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* @head: the commit that everything else in the answer is about. */
+static gboolean
+add_bundle (PrismToolRun *run, const char *base, const char *head, const char *ref, GError **error)
 {
   g_autofree char *range = g_strconcat (base, "..", ref, NULL);
   const char *const args[] = { "bundle", "create", "--quiet", "-", range, NULL };
@@ -322,22 +358,75 @@ add_bundle (PrismToolRun *run, const char *base, const char *ref, GError **error
   gsize size = 0;
   g_autofree char *data = prism_tool_git_text (run, args, NULL, &size, error);
   g_autoptr (GBytes) bytes = data != NULL ? g_bytes_new_take (g_steal_pointer (&data), size) : NULL;
-  g_autofree char *path = NULL;
-  GError *fault = NULL;
 
   if (bytes == NULL)
     return FALSE;
   if ((gint64)size > most)
     return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT,
                             "the bundle is larger than %" G_GINT64_FORMAT " bytes (git-handoff-bytes)", most);
-  path = prism_tree_keep (run->settings->place, ".bundle", bytes, run->cancellable, &fault);
-  if (path == NULL)
+  if (!has_tip (g_bytes_get_data (bytes, NULL), size, head, ref))
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_CONFLICT, "%s is not %s any more: call again", ref, head);
+  return keep_artifact (run, "bundle", bytes, error);
+}
+
+/* Where a repository comes from, without who fetches from there and with what. */
+static char *
+bare_url (const char *url)
+{
+  const char *scheme = strstr (url, "://"), *from = scheme != NULL ? scheme + 3 : url;
+  gsize host = strcspn (from, scheme != NULL ? "/?#" : ":/"), length = strcspn (from, "?#");
+  const char *at = memrchr (from, '@', host);
+  g_autoptr (GString) bare = g_string_new_len (url, from - url);
+
+  if (scheme == NULL && from[0] == '/')
+    at = NULL;
+  if (at != NULL)
     {
-      prism_tool_take_fault (error, fault);
+      length -= (gsize)(at + 1 - from);
+      from = at + 1;
+    }
+  g_string_append_len (bare, from, (gssize)length);
+  return g_string_free (g_steal_pointer (&bare), FALSE);
+}
+
+/* Its first line; NULL: it has nothing to say, which is no error. */
+static char *
+ask_git (PrismToolRun *run, const char *const *args, GError **error)
+{
+  g_autoptr (PrismResult) result = prism_tool_git (run, args, NULL, error);
+  g_autofree char *text = NULL;
+
+  if (result == NULL || prism_result_get_exit_code (result) != 0)
+    return NULL;
+  text = prism_result_dup_stdout_text (result);
+  text[strcspn (text, "\n")] = '\0';
+  return g_steal_pointer (&text);
+}
+
+/* The same for every clone: SHA-256 of where it comes from, NUL, and its default branch. */
+static gboolean
+add_repository (PrismToolRun *run, GError **error)
+{
+  static const char *const which[] = { "config", "--get", "remote.origin.url", NULL };
+  static const char *const branch[] = { "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", NULL };
+  GError *wrong = NULL;
+  g_autofree char *url = ask_git (run, which, &wrong);
+  g_autofree char *head = url != NULL ? ask_git (run, branch, &wrong) : NULL;
+  g_autofree char *bare = url != NULL ? bare_url (url) : NULL;
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, wrong);
       return FALSE;
     }
-  add_artifact (run, "bundle", path, bytes);
-  prism_tool_say (run, "[the bundle: %s]", path);
+  if (bare != NULL)
+    {
+      const char *name = head != NULL && g_str_has_prefix (head, "origin/") ? head + 7 : "";
+      g_checksum_update (sum, (const guchar *)bare, (gssize)strlen (bare) + 1);
+      g_checksum_update (sum, (const guchar *)name, (gssize)strlen (name));
+    }
+  prism_tool_add_string (run, "repository", bare != NULL ? g_checksum_get_string (sum) : NULL);
   return TRUE;
 }
 
@@ -351,6 +440,7 @@ hand_off (PrismToolRun *run, const char *base, const char *head, const char *ref
   g_autofree char *names = commits != NULL ? between (run, base, "...", head, "diff", "--name-only", error) : NULL;
   g_autofree char *stat = names != NULL ? between (run, base, "...", head, "diff", "--stat=100,80,200", error) : NULL;
   g_autofree char *patch = stat != NULL ? between (run, base, "...", head, "diff", "--binary", error) : NULL;
+  g_autoptr (GBytes) bytes = NULL;
   guint n;
 
   if (patch == NULL)
@@ -368,16 +458,11 @@ hand_off (PrismToolRun *run, const char *base, const char *head, const char *ref
                             "the patch is larger than %" G_GINT64_FORMAT " bytes (git-handoff-bytes)", most_bytes);
   if (!prism_tool_add_checks (run, prism_tool_get_array (run, "checks"), error))
     return FALSE;
-  if (ref != NULL)
-    {
-      if (!add_bundle (run, base, ref, error))
-        return FALSE;
-    }
-  else
-    {
-      g_autoptr (GBytes) bytes = g_bytes_new (patch, strlen (patch));
-      add_artifact (run, "patch", NULL, bytes);
-    }
+  if (!add_repository (run, error))
+    return FALSE;
+  bytes = g_bytes_new (patch, strlen (patch));
+  if (ref != NULL ? !add_bundle (run, base, head, ref, error) : !keep_artifact (run, "patch", bytes, error))
+    return FALSE;
   prism_tool_say (run, "%u commits\n%s\n%s", n, commits, stat);
   prism_tool_result_add_text (run->result, patch);
   return TRUE;

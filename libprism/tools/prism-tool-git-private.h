@@ -8,6 +8,8 @@ G_BEGIN_DECLS
 /* Runs git in the tree with what a repository's own configuration could make it run taken
  * away. NULL only where it could not be run. */
 PrismResult *prism_tool_git (PrismToolRun *run, const char *const *args, GBytes *input, GError **error);
+/* The same for what looks at names only: no driver of a repository's own has a part in it. */
+PrismResult *prism_tool_git_plain (PrismToolRun *run, const char *const *args, PrismToolLimit limit, GError **error);
 /* Its standard output; NULL and its own words where it failed. */
 char *prism_tool_git_text (PrismToolRun *run, const char *const *args, GBytes *input, gsize *size, GError **error);
 

@@ -182,6 +182,20 @@ add_drivers (PrismToolRun *run, GPtrArray *argv, GError **error)
 }
 
 PrismResult *
+prism_tool_git_plain (PrismToolRun *run, const char *const *args, PrismToolLimit limit, GError **error)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (PrismCommand) command = NULL;
+
+  add_fixed (argv);
+  for (; *args != NULL; args++)
+    g_ptr_array_add (argv, g_strdup (*args));
+  command = make_command (run, argv);
+  prism_command_set_max_output_bytes (command, prism_tool_limit (run, limit));
+  return exec (run, command, error);
+}
+
+PrismResult *
 prism_tool_git (PrismToolRun *run, const char *const *args, GBytes *input, GError **error)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);

@@ -36,6 +36,7 @@ typedef enum
   PRISM_TOOL_LIMIT_GIT_STATUS_FILES,
   PRISM_TOOL_LIMIT_GIT_DIFF_LINES,
   PRISM_TOOL_LIMIT_GIT_OUTPUT_BYTES,
+  PRISM_TOOL_LIMIT_GIT_LIST_BYTES,
   PRISM_TOOL_LIMIT_GIT_PATHS,
   PRISM_TOOL_LIMIT_GIT_REF_BYTES,
   PRISM_TOOL_LIMIT_GIT_PATCH_BYTES,
@@ -74,7 +75,7 @@ typedef struct
 
   PrismTree *tree;  /* files */
   PrismTree *place; /* commands; the same but for mixed wiring */
-  gboolean sandboxed, read_only, git, read_before_write;
+  gboolean sandboxed, read_only, git, git_aware, read_before_write;
   PrismPolicy *policy;
   GHashTable *policies; /* a tool's name -> PrismPolicy */
   GPtrArray *checks;    /* PrismToolCheck */

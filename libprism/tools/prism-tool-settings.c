@@ -34,6 +34,7 @@ const PrismToolLimitRow prism_tool_limit_rows[PRISM_TOOL_N_LIMITS] = {
   [PRISM_TOOL_LIMIT_GIT_STATUS_FILES] = { "git-status-files", 1000, 10000 },
   [PRISM_TOOL_LIMIT_GIT_DIFF_LINES] = { "git-diff-lines", 10000, 100000 },
   [PRISM_TOOL_LIMIT_GIT_OUTPUT_BYTES] = { "git-output-bytes", 4 * MIB, 64 * MIB },
+  [PRISM_TOOL_LIMIT_GIT_LIST_BYTES] = { "git-list-bytes", 8 * MIB, 64 * MIB },
   [PRISM_TOOL_LIMIT_GIT_PATHS] = { "git-paths", 1000, 10000 },
   [PRISM_TOOL_LIMIT_GIT_REF_BYTES] = { "git-ref-bytes", 1 * KIB, 4 * KIB },
   [PRISM_TOOL_LIMIT_GIT_PATCH_BYTES] = { "git-patch-bytes", 16 * MIB, 64 * MIB },

@@ -6,12 +6,21 @@
 
 G_BEGIN_DECLS
 
+typedef struct _PrismToolTracked PrismToolTracked;
+
+/* What git does not ignore below @path. NULL without @error: git has no say there. */
+PrismToolTracked *prism_tool_tracked_new (PrismToolRun *run, const char *path, GError **error);
+void prism_tool_tracked_free (PrismToolTracked *self);
+/* @path is a name of the tree: one of them, or on the way to one. */
+gboolean prism_tool_tracked_has (const PrismToolTracked *self, const char *path);
+
 typedef struct
 {
   gboolean hidden, files_only;
   gint64 max_depth, offset, page;
   gboolean (*fits) (const char *relative, gpointer data); /* (nullable) */
   gpointer data;
+  PrismToolTracked *tracked; /* (nullable): what git knows; nothing else is there */
 
   GPtrArray *found; /* PrismFileEntry of this page */
   gint64 retained;  /* entries that fit, those before the page too */

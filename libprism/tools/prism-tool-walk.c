@@ -24,6 +24,7 @@ void
 prism_tool_walk_clear (PrismToolWalk *walk)
 {
   g_clear_pointer (&walk->found, g_ptr_array_unref);
+  g_clear_pointer (&walk->tracked, prism_tool_tracked_free);
 }
 
 /* FALSE: no more is wanted. */
@@ -83,7 +84,8 @@ look_into (PrismToolRun *run,
       PrismFileEntry *entry = entries->pdata[i];
       const char *path = prism_file_entry_get_path (entry);
 
-      if (is_left_out (strrchr (path, '/') + 1))
+      if (is_left_out (strrchr (path, '/') + 1)
+          || (walk->tracked != NULL && !prism_tool_tracked_has (walk->tracked, path)))
         continue;
       if (!retain (run, walk, entry, start))
         return FALSE;
@@ -137,7 +139,7 @@ walk_folders (PrismToolRun *run, PrismToolWalk *walk, const char *start, GError 
 gboolean
 prism_tool_walk (PrismToolRun *run, PrismToolWalk *walk, const char *path, GError **error)
 {
-  GError *fault = NULL;
+  GError *fault = NULL, *wrong = NULL;
   g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->tree, path, run->cancellable, &fault);
 
   if (entry == NULL)
@@ -150,6 +152,12 @@ prism_tool_walk (PrismToolRun *run, PrismToolWalk *walk, const char *path, GErro
       g_autofree char *folder = g_path_get_dirname (path);
       retain (run, walk, entry, folder);
       return TRUE;
+    }
+  walk->tracked = prism_tool_tracked_new (run, path, &wrong);
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, wrong);
+      return FALSE;
     }
   return walk_folders (run, walk, path, error);
 }

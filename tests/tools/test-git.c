@@ -152,12 +152,23 @@ test_hand_off (ToolsFixture *f, gconstpointer data)
   git (f, "git switch -q -c topic && echo three >> a.txt && git commit -qam third");
   g_assert_true (prism_composition_add_check (f->composition, "lint", check, 0, NULL));
   tools_bind (f);
-  result = good (f, "git_pr_handoff", "{\"base\":\"main\"}", "\"checks\":[],\"artifact\":{\"kind\":\"patch\"");
+  result = good (f, "git_pr_handoff", "{\"base\":\"main\"}",
+                 "\"checks\":[],\"repository\":null,\"artifact\":{\"kind\":\"patch\",\"uri\":\"file:///");
+  text = prism_tool_result_dup_text (result);
+  at = strstr (text, "[the patch: ");
+  g_assert_nonnull (at);
+  at += strlen ("[the patch: ");
+  path = g_strndup (at, strcspn (at, "]"));
+  command = g_strdup_printf (GIT "apply --reverse --check %s && stat -c %%a %s", path, path);
+  check_shell (f, command, "600\n");
+  g_clear_pointer (&text, g_free);
+  g_clear_pointer (&path, g_free);
+  g_clear_pointer (&command, g_free);
   g_clear_object (&result);
   result =
       good (f, "git_pr_handoff", "{\"base\":\"main\",\"head\":\"topic\",\"includeBundle\":true,\"checks\":[\"lint\"]}",
             "\"checks\":[{\"name\":\"lint\",\"exitCode\":2,\"timedOut\":false,\"outputLimitExceeded\":false,"
-            "\"summary\":\"checked\\n\",\"truncation\":false,\"totalOutputBytes\":8}],"
+            "\"summary\":\"checked\\n\",\"truncation\":false,\"totalOutputBytes\":8}],\"repository\":null,"
             "\"artifact\":{\"kind\":\"bundle\",\"uri\":\"file:///");
   text = prism_tool_result_dup_text (result);
   at = strstr (text, "[the bundle: ");
@@ -172,6 +183,79 @@ test_hand_off (ToolsFixture *f, gconstpointer data)
   bad (f, "git_pr_handoff", "{\"base\":\"none\"}", "none: no commit");
 }
 
+/* The same for every clone, whoever made it, and another one for another repository. */
+static void
+test_repository (ToolsFixture *f, gconstpointer data)
+{
+  static const struct
+  {
+    const char *url, *says;
+  } rows[] = {
+    { "https://example.org/a/b.git", "https://example.org/a/b.git" },
+    { "https://me:secret@example.org/a/b.git", "https://example.org/a/b.git" },
+    { "https://token@example.org/a/b.git?key=secret#x", "https://example.org/a/b.git" },
+    { "ssh://git@example.org:22/a@b", "ssh://example.org:22/a@b" },
+    { "git@example.org:a/b.git", "example.org:a/b.git" },
+    { "/srv/a@b/c.git", "/srv/a@b/c.git" },
+  };
+
+  begin (f);
+  git (f, "git remote add origin x && git update-ref refs/remotes/origin/trunk HEAD"
+          " && git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/trunk");
+  tools_bind (f);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *line = g_strdup_printf ("git config remote.origin.url '%s'", rows[i].url);
+      g_autofree char *sum = NULL;
+      g_autofree char *has = NULL;
+      g_autoptr (GString) text = g_string_new (rows[i].says);
+      g_autoptr (PrismToolResult) result = NULL;
+
+      g_string_append_len (text, "\0trunk", 6);
+      sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *)text->str, text->len);
+      has = g_strdup_printf ("\"repository\":\"%s\"", sum);
+      git (f, line);
+      result = good (f, "git_pr_handoff", "{\"base\":\"main\"}", has);
+    }
+}
+
+/* What git ignores is not listed, where that was asked for; what it cannot look into is. */
+static void
+test_aware (ToolsFixture *f, gconstpointer data)
+{
+  begin (f);
+  tools_put (f, ".gitignore", "*.o\n/out/\n", -1);
+  tools_put (f, "a.o", "o\n", -1);
+  tools_put (f, "out/x", "x\n", -1);
+  tools_put (f, "src/b.o", "o\n", -1);
+  tools_put (f, "src/new.c", "new\n", -1);
+  tools_put (f, "only/b.o", "o\n", -1);
+  tools_put (f, "inner/c.o", "c\n", -1);
+  tools_put (f, "gone.txt", "gone\n", -1);
+  git (f, "git init -q inner && git -C inner -c user.name=T -c user.email=t@example.org commit -q --allow-empty -m i");
+  git (f, "git add gone.txt && rm gone.txt && git add -f src/b.o");
+  g_object_set (f->composition, "git-aware", TRUE, NULL);
+  tools_bind (f);
+  bad (f, "repo_list", "{}",
+       "file\ta.txt\t8\nfile\tb.txt\t2\ndir\tinner\ndir\tsrc\nfile\tinner/c.o\t2\nfile\tsrc/b.o\t2\nfile\tsrc/"
+       "new.c\t4\n");
+  bad (f, "glob", "{\"pattern\":\"**/*.o\"}", "inner/c.o\nsrc/b.o\n");
+  bad (f, "repo_list", "{\"path\":\"only\"}", "");
+  bad (f, "repo_list", "{\"path\":\"src\"}", "file\tsrc/b.o\t2\nfile\tsrc/new.c\t4\n");
+  bad (f, "repo_list", "{\"path\":\"out/x\"}", "file\tout/x\t2\n");
+}
+
+/* No repository: all is listed. */
+static void
+test_unaware (ToolsFixture *f, gconstpointer data)
+{
+  tools_put (f, ".gitignore", "*.o\n", -1);
+  tools_put (f, "a.o", "o\n", -1);
+  g_object_set (f->composition, "git-aware", TRUE, NULL);
+  tools_bind (f);
+  bad (f, "repo_list", "{}", "file\ta.o\t2\n");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -181,5 +265,8 @@ main (int argc, char **argv)
   tools_add_test ("/tools/git/long-diff", test_long_diff);
   tools_add_test ("/tools/git/too-long-diff", test_too_long_diff);
   tools_add_test ("/tools/git/hand-off", test_hand_off);
+  tools_add_test ("/tools/git/repository", test_repository);
+  tools_add_test ("/tools/git/aware", test_aware);
+  tools_add_test ("/tools/git/unaware", test_unaware);
   return g_test_run ();
 }
