@@ -44,6 +44,7 @@ struct place
 {
   struct agent_shim shim;
   struct rlimit files, data; /* RLIM_INFINITY: keep */
+  bool due;                  /* limits that it is to take on before what it starts next */
   char candidate[PRISM_WIRE_MAX_PATH + 1 + 256];
 };
 
@@ -251,12 +252,40 @@ shim_reap (struct agent_shim *shim)
 }
 
 AGENT_RAW static void
+limit (int which, const struct rlimit *want)
+{
+  struct rlimit now, to = *want;
+
+  if (want->rlim_cur == RLIM_INFINITY)
+    return;
+  /* Only down: a hard limit below what was asked is the tighter one. */
+  if (raw (SYS_prlimit64, 0, which, 0, (long)&now) < 0)
+    return;
+  if (to.rlim_max > now.rlim_max)
+    to.rlim_max = now.rlim_max;
+  if (to.rlim_cur > to.rlim_max)
+    to.rlim_cur = to.rlim_max;
+  raw (SYS_prlimit64, 0, which, (long)&to, 0);
+}
+
+AGENT_RAW static void
+take_on_limits (const struct place *place)
+{
+  limit (RLIMIT_NOFILE, &place->files);
+  limit (RLIMIT_DATA, &place->data);
+}
+
+AGENT_RAW static void
 shim_serve (struct agent_shim *shim)
 {
+  struct place *place = (struct place *)(void *)shim;
   uint8_t *top = (uint8_t *)shim->region + PAGE + STACK;
   unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD;
   long pid;
 
+  if (place->due)
+    take_on_limits (place);
+  place->due = false;
   shim->error = 0;
   shim->main = 0;
   shim->ended.si_pid = 0;
@@ -283,21 +312,6 @@ shim_serve (struct agent_shim *shim)
 }
 
 AGENT_RAW static void
-limit (int which, const struct rlimit *want)
-{
-  struct rlimit now, to = *want;
-
-  /* Only down: a hard limit below what was asked is the tighter one. */
-  if (raw (SYS_prlimit64, 0, which, 0, (long)&now) < 0)
-    return;
-  if (to.rlim_max > now.rlim_max)
-    to.rlim_max = now.rlim_max;
-  if (to.rlim_cur > to.rlim_max)
-    to.rlim_cur = to.rlim_max;
-  raw (SYS_prlimit64, 0, which, (long)&to, 0);
-}
-
-AGENT_RAW static void
 shim_run (void *data)
 {
   struct agent_shim *shim = data;
@@ -312,10 +326,8 @@ shim_run (void *data)
     leave (0); /* it died before this was asked for */
   raw (SYS_umask, 022, 0, 0, 0);
   limit (RLIMIT_CORE, &none);
-  if (place->files.rlim_cur != RLIM_INFINITY)
-    limit (RLIMIT_NOFILE, &place->files);
-  if (place->data.rlim_cur != RLIM_INFINITY)
-    limit (RLIMIT_DATA, &place->data);
+  /* The agent may be at work on these: what it comes to is due then. */
+  take_on_limits (place);
 
   for (;;)
     {
@@ -383,11 +395,24 @@ is_idle (const struct agent_shim *shim)
   return shim->start == NULL && !shim->killed && atomic_load (&shim->state) == AGENT_SHIM_IDLE;
 }
 
+/* One that was made before it was known what to limit does not fit yet. */
+static void
+make_fit (struct agent_shim *shim)
+{
+  struct place *place = (struct place *)(void *)shim;
+
+  if (fits (shim) || place->files.rlim_cur != RLIM_INFINITY || place->data.rlim_cur != RLIM_INFINITY)
+    return;
+  place->files.rlim_cur = place->files.rlim_max = wanted (agent.settings.open_files);
+  place->data.rlim_cur = place->data.rlim_max = wanted (agent.settings.data_bytes);
+  place->due = true;
+}
+
 struct agent_shim *
 agent_shim_take (void)
 {
   for (struct agent_shim *shim = shims; idle > 0 && shim != NULL; shim = shim->next)
-    if (is_idle (shim) && fits (shim))
+    if (is_idle (shim) && (make_fit (shim), fits (shim)))
       {
         idle--;
         return shim;
@@ -471,12 +496,13 @@ agent_shim_forget (void)
 void
 agent_shim_tend (void)
 {
-  if (!agent.settings.ready || agent.over)
+  /* An agent that is to give something away yet makes none before it has. */
+  if (agent.over || (!agent.settings.ready && !agent.options.hardened))
     return;
   if (shims == NULL && shim_new () != NULL)
     idle++;
-  for (struct agent_shim *shim = shims; idle > 0 && shim != NULL; shim = shim->next)
-    if (is_idle (shim) && (idle > POOL_IDLE || !fits (shim)))
+  for (struct agent_shim *shim = shims; idle > 0 && agent.settings.ready && shim != NULL; shim = shim->next)
+    if (is_idle (shim) && (make_fit (shim), idle > POOL_IDLE || !fits (shim)))
       {
         idle--;
         shim->killed = true;

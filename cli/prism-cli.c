@@ -2,33 +2,23 @@
 #include "prism-cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static gboolean closed[3];
+static unsigned closed;
 
-/* A descriptor below 3 that is closed would be taken by whatever is opened
- * first, a log or a socket; then a command's output would be written into that. */
 void
-prism_cli_open_standard_fds (void)
+prism_cli_note_closed (unsigned fds)
 {
-  for (int fd = 0; fd < 3; fd++)
-    if (fcntl (fd, F_GETFD) < 0 && errno == EBADF)
-      {
-        closed[fd] = TRUE;
-        /* Reading gives the end of file; writing an error, as it should. */
-        if (open ("/dev/null", fd == 0 ? O_RDONLY : fd == 1 ? O_RDONLY : O_WRONLY) != fd)
-          _exit (PRISM_EXIT_FAILED);
-      }
+  closed = fds;
 }
 
 gboolean
 prism_cli_was_closed (int fd)
 {
-  return closed[fd];
+  return (closed & 1u << fd) != 0;
 }
 
 gboolean

@@ -67,7 +67,8 @@ gboolean prism_cli_bad_value (GError **error, const char *format, ...) G_GNUC_PR
  * the exit status of that. */
 int prism_cli_unwritten (int number);
 
-void prism_cli_open_standard_fds (void);
+/* Which standard descriptors were closed when the program started. */
+void prism_cli_note_closed (unsigned fds);
 gboolean prism_cli_was_closed (int fd);
 
 gboolean prism_cli_parse (

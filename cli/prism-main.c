@@ -2,6 +2,7 @@
 /* prism: the library's command line. Start-up is kept lean, since a run of a
  * short command is measured in single milliseconds. */
 #include "prism-cli-options.h"
+#include "prism-start.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -100,27 +101,10 @@ check_output (void)
     _exit (prism_cli_unwritten (errno));
 }
 
-/* All is closed and written by now: what is left is memory, which the kernel takes back
- * faster than every library by itself. A leak check wants to see it. */
 static int
-finish (int status)
-{
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  check_output ();
-  _exit (status);
-#endif
-  return status;
-}
-
-int
-main (int argc, char **argv)
+run (int argc, char **argv)
 {
   const PrismCliCommand *command;
-
-  prism_cli_open_standard_fds ();
-  atexit (check_output);
-  if (argc < 1 || needs_locale (argv))
-    set_up_translation ();
 
   if (argc < 2)
     {
@@ -152,5 +136,19 @@ main (int argc, char **argv)
       return PRISM_EXIT_FAILED;
     }
 
-  return finish (command->run (argc - 1, argv + 1));
+  return command->run (argc - 1, argv + 1);
+}
+
+int
+prism_cli_main (int argc, char **argv, unsigned closed)
+{
+  int status;
+
+  prism_cli_note_closed (closed);
+  atexit (check_output);
+  if (argc < 1 || needs_locale (argv))
+    set_up_translation ();
+  status = run (argc, argv);
+  check_output ();
+  return status;
 }

@@ -30,9 +30,6 @@ struct _PrismNativeBackend
   gint64 prepared_at;
 };
 
-/* Well before it ends by itself. */
-#define PREPARED_US (5 * G_USEC_PER_SEC)
-
 enum
 {
   PROP_0,
@@ -112,7 +109,8 @@ take_prepared (PrismNativeBackend *self, const PrismNativeOptions *options)
 
   g_mutex_lock (&self->lock);
   launcher = g_steal_pointer (&self->prepared);
-  fits = are_equal (&self->prepared_with, options) && g_get_monotonic_time () - self->prepared_at < PREPARED_US;
+  fits =
+      are_equal (&self->prepared_with, options) && g_get_monotonic_time () - self->prepared_at < PRISM_NATIVE_BEGUN_US;
   g_mutex_unlock (&self->lock);
   return fits ? g_steal_pointer (&launcher) : NULL;
 }

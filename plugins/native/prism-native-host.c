@@ -4,12 +4,25 @@
  * so that they cost no mount. */
 #include "prism-native-host.h"
 
+#include "prism-native-begin.h"
+
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SMALL 8192
+#define SMALL       8192
+#define MOST_PIECES 128u
+/* For the most that the list can come to, so that all of it is taken over. */
+#define ROOM (256 * 1024)
+
+#define N_ELEMENTS(array) (sizeof (array) / sizeof *(array))
 
 static const char *const top_folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt" };
 
@@ -38,92 +51,186 @@ static const char *const etc_names[] = {
   "timezone",
 };
 
-static void
-piece_free (gpointer data)
+/* All of it in one place, so that a process can look it up for another. */
+typedef struct
 {
-  PrismNativePiece *piece = data;
-  g_free (piece->path);
-  g_free (piece->text);
-  g_free (piece);
+  PrismNativeHost host;
+  unsigned known;
+  PrismNativePiece pieces[MOST_PIECES];
+  size_t used;
+  char room[ROOM];
+} Look;
+
+static const PrismNativeHost *found;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* NULL where there is no room. */
+static const char *
+keep (Look *look, const char *text, size_t length)
+{
+  char *kept = look->room + look->used;
+
+  if (length >= sizeof look->room - look->used)
+    return NULL;
+  memcpy (kept, text, length);
+  kept[length] = 0;
+  look->used += length + 1;
+  return kept;
+}
+
+/* @text may be NULL. What there is no room for is left out: false. */
+static bool
+add_piece (Look *look, PrismNativePieceKind kind, const char *path, const char *text, size_t length)
+{
+  PrismNativePiece piece = { .kind = kind, .path = keep (look, path, strlen (path)) };
+
+  if (text != NULL)
+    piece.text = keep (look, text, length);
+  if (look->host.n_pieces == MOST_PIECES || piece.path == NULL || (text != NULL && piece.text == NULL))
+    return false;
+  look->pieces[look->host.n_pieces++] = piece;
+  return true;
 }
 
 static void
-add_piece (GPtrArray *pieces, PrismNativePieceKind kind, const char *path, char *text)
+add_link (Look *look, const char *path)
 {
-  PrismNativePiece *piece = g_new0 (PrismNativePiece, 1);
+  char text[PATH_MAX];
+  ssize_t length = readlink (path, text, sizeof text);
 
-  piece->kind = kind;
-  piece->path = g_strdup (path);
-  piece->text = text;
-  g_ptr_array_add (pieces, piece);
+  if (length > 0 && (size_t)length < sizeof text)
+    add_piece (look, PRISM_NATIVE_PIECE_LINK, path, text, (size_t)length);
+}
+
+/* All of it into @text, or -1: it cannot be read, or has grown. */
+static ssize_t
+read_small (const char *path, char text[SMALL + 1])
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  ssize_t n = fd < 0 ? -1 : 1;
+
+  while (n != 0 && fd >= 0 && length <= SMALL)
+    {
+      n = read (fd, text + length, SMALL + 1 - length);
+      if (n < 0 && errno != EINTR)
+        break;
+      length += n > 0 ? (size_t)n : 0;
+    }
+  if (fd >= 0)
+    close (fd);
+  return n != 0 || length > SMALL ? -1 : (ssize_t)length;
 }
 
 static void
-add_path (GPtrArray *pieces, const char *path)
+add_file (Look *look, const char *path, off_t size)
 {
-  g_autofree char *text = NULL;
-  gsize length = 0;
+  char text[SMALL + 1];
+  ssize_t length = size <= SMALL ? read_small (path, text) : -1;
+
+  if (length >= 0 && memchr (text, 0, (size_t)length) == NULL
+      && add_piece (look, PRISM_NATIVE_PIECE_CONTENT, path, text, (size_t)length))
+    return;
+  if (access (path, R_OK) == 0)
+    add_piece (look, PRISM_NATIVE_PIECE_SHOWN_FILE, path, NULL, 0);
+}
+
+static void
+add_path (Look *look, const char *path)
+{
   struct stat info;
 
   if (lstat (path, &info) < 0)
     return;
   if (S_ISLNK (info.st_mode))
-    {
-      text = g_file_read_link (path, NULL);
-      if (text != NULL && *text != 0)
-        add_piece (pieces, PRISM_NATIVE_PIECE_LINK, path, g_steal_pointer (&text));
-    }
+    add_link (look, path);
   else if (S_ISDIR (info.st_mode))
-    add_piece (pieces, PRISM_NATIVE_PIECE_SHOWN, path, NULL);
+    add_piece (look, PRISM_NATIVE_PIECE_SHOWN, path, NULL, 0);
   else if (S_ISREG (info.st_mode))
-    {
-      if (info.st_size <= SMALL && g_file_get_contents (path, &text, &length, NULL) && length <= SMALL
-          && memchr (text, 0, length) == NULL)
-        add_piece (pieces, PRISM_NATIVE_PIECE_CONTENT, path, g_steal_pointer (&text));
-      else if (access (path, R_OK) == 0)
-        add_piece (pieces, PRISM_NATIVE_PIECE_SHOWN_FILE, path, NULL);
-    }
+    add_file (look, path, info.st_size);
+}
+
+static void
+add_in_etc (Look *look, const char *name)
+{
+  char path[sizeof "/etc/" + NAME_MAX];
+
+  if (snprintf (path, sizeof path, "/etc/%s", name) < (int)sizeof path)
+    add_path (look, path);
 }
 
 /* Java keeps what it cannot start without under a name with its version in it. All
  * of /etc is read for it only where there is a Java. */
 static void
-add_java (GPtrArray *pieces)
+add_java (Look *look)
 {
-  g_autoptr (GDir) etc = access ("/usr/lib/jvm", F_OK) == 0 ? g_dir_open ("/etc", 0, NULL) : NULL;
-  const char *name;
+  DIR *etc = access ("/usr/lib/jvm", F_OK) == 0 ? opendir ("/etc") : NULL;
+  const struct dirent *entry;
 
-  while (etc != NULL && (name = g_dir_read_name (etc)) != NULL)
-    if (g_str_has_prefix (name, "java-"))
-      {
-        g_autofree char *path = g_build_filename ("/etc", name, NULL);
-        add_path (pieces, path);
-      }
+  while (etc != NULL && (entry = readdir (etc)) != NULL)
+    if (strncmp (entry->d_name, "java-", strlen ("java-")) == 0)
+      add_in_etc (look, entry->d_name);
+  if (etc != NULL)
+    closedir (etc);
 }
 
-static gpointer
-look_up (gpointer data)
+static void
+look_up (Look *look)
 {
-  PrismNativeHost *host = g_new0 (PrismNativeHost, 1);
+  look->host.root = geteuid () == 0;
+  look->host.uid = look->host.root ? PRISM_NATIVE_ROOT_MAPS_TO : geteuid ();
+  look->host.gid = look->host.root ? PRISM_NATIVE_ROOT_MAPS_TO : getegid ();
+  look->host.pieces = look->pieces;
+  for (size_t i = 0; i < N_ELEMENTS (top_folders); i++)
+    add_path (look, top_folders[i]);
+  for (size_t i = 0; i < N_ELEMENTS (etc_names); i++)
+    add_in_etc (look, etc_names[i]);
+  add_java (look);
+  __atomic_store_n (&look->known, 1, __ATOMIC_RELEASE);
+}
 
-  host->root = geteuid () == 0;
-  host->uid = host->root ? PRISM_NATIVE_ROOT_MAPS_TO : geteuid ();
-  host->gid = host->root ? PRISM_NATIVE_ROOT_MAPS_TO : getegid ();
-  host->pieces = g_ptr_array_new_with_free_func (piece_free);
-  for (guint i = 0; i < G_N_ELEMENTS (top_folders); i++)
-    add_path (host->pieces, top_folders[i]);
-  for (guint i = 0; i < G_N_ELEMENTS (etc_names); i++)
+static void
+find (void)
+{
+  static Look look;
+
+  found = prism_native_begun_host ();
+  if (found == NULL)
     {
-      g_autofree char *path = g_build_filename ("/etc", etc_names[i], NULL);
-      add_path (host->pieces, path);
+      look_up (&look);
+      found = &look.host;
     }
-  add_java (host->pieces);
-  return host;
 }
 
 const PrismNativeHost *
 prism_native_host_get (void)
 {
-  static GOnce once = G_ONCE_INIT;
-  return g_once (&once, look_up, NULL);
+  pthread_once (&once, find);
+  return found;
+}
+
+void *
+prism_native_host_share (void)
+{
+  void *look = mmap (NULL, sizeof (Look), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+  return look != MAP_FAILED ? look : NULL;
+}
+
+const PrismNativeHost *
+prism_native_host_look_up (void *share)
+{
+  static Look own;
+  Look *look = share != NULL ? share : &own;
+
+  look_up (look);
+  return &look->host;
+}
+
+const PrismNativeHost *
+prism_native_host_of (const void *share)
+{
+  const Look *look = share;
+
+  return look != NULL && __atomic_load_n (&look->known, __ATOMIC_ACQUIRE) ? &look->host : NULL;
 }

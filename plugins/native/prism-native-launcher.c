@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "prism-launch.h"
+#include "prism-native-begin.h"
 #include "prism-native-cgroup.h"
 #include "prism-native-failure.h"
 #include "prism-native-packet.h"
@@ -81,12 +82,25 @@ make_pair (int type, int ends[2], GError **error)
   return TRUE;
 }
 
+static PrismNativeLauncher *
+new_launcher (int control, int keeper)
+{
+  PrismNativeLauncher *self = g_new0 (PrismNativeLauncher, 1);
+
+  self->pid = self->pidfd = self->plan = self->answer.fd = self->agent = -1;
+  self->reaped = TRUE;
+  self->control = control;
+  self->keeper = keeper;
+  self->notes = g_ptr_array_new_with_free_func (note_free);
+  self->groups = g_ptr_array_new_with_free_func (g_free);
+  return self;
+}
+
 /* Both sockets' other ends are the launcher's, and closed here by the caller. */
 static PrismNativeLauncher *
-new_launcher (int ends[2], GError **error)
+new_launcher_with_sockets (int ends[2], GError **error)
 {
   int control[2] = { -1, -1 }, keeper[2] = { -1, -1 };
-  PrismNativeLauncher *self;
 
   if (!make_pair (SOCK_STREAM, control, error))
     return NULL;
@@ -96,46 +110,43 @@ new_launcher (int ends[2], GError **error)
       close_fd (&control[1]);
       return NULL;
     }
-  self = g_new0 (PrismNativeLauncher, 1);
-  self->pid = self->pidfd = self->plan = self->answer.fd = self->agent = -1;
-  self->reaped = TRUE;
-  self->control = control[0];
-  self->keeper = keeper[0];
-  self->notes = g_ptr_array_new_with_free_func (note_free);
-  self->groups = g_ptr_array_new_with_free_func (g_free);
   ends[0] = control[1];
   ends[1] = keeper[1];
+  return new_launcher (control[0], keeper[0]);
+}
+
+static PrismNativeLauncher *
+new_begun (const PrismNativeBegun *begun)
+{
+  PrismNativeLauncher *self = new_launcher (begun->control, begun->keeper);
+
+  self->plan = begun->plan;
+  self->pid = begun->pid;
+  self->reaped = FALSE;
+  self->running = TRUE;
   return self;
 }
 
 PrismNativeLauncher *
 prism_native_launcher_begin (const char *agent, GError **error)
 {
-  g_autoptr (PrismNativeLauncher) self = NULL;
-  int plan[2] = { -1, -1 }, fds[3] = { -1, -1, -1 }, status = 0;
-  gboolean spawned;
+  PrismNativeBegun begun;
+  int status = prism_native_begin (&begun, agent);
 
-  self = new_launcher (&fds[1], error);
-  if (self == NULL)
-    return NULL;
-  spawned = make_pair (SOCK_STREAM, plan, error);
-  if (spawned)
-    {
-      self->plan = plan[0];
-      fds[0] = plan[1];
-      status = prism_native_spawn (agent, FALSE, fds, &self->pid);
-    }
-  for (guint i = 0; i < 3; i++)
-    close_fd (&fds[i]);
-  if (status != 0)
-    g_set_error (
-        error, PRISM_SANDBOX_ERROR, status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
-        "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
-  if (status != 0 || !spawned)
-    return NULL;
-  self->reaped = FALSE;
-  self->running = TRUE;
-  return g_steal_pointer (&self);
+  if (status == 0)
+    return new_begun (&begun);
+  g_set_error (error, PRISM_SANDBOX_ERROR,
+               status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
+               "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
+  return NULL;
+}
+
+PrismNativeLauncher *
+prism_native_launcher_take_begun (const char *agent, gint64 most_us)
+{
+  const PrismNativeBegun *begun = prism_native_begun_take (agent, most_us);
+
+  return begun != NULL ? new_begun (begun) : NULL;
 }
 
 PrismNativeLauncher *
@@ -144,7 +155,7 @@ prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GE
   g_autoptr (PrismNativeLauncher) self = NULL;
   int ends[2] = { -1, -1 };
 
-  self = new_launcher (ends, error);
+  self = new_launcher_with_sockets (ends, error);
   if (self == NULL)
     return NULL;
   self->server = prism_native_server_ask (agent, template, plan, ends, error);
@@ -288,20 +299,14 @@ wait_for (int fd, short events, gint64 deadline, GCancellable *cancellable, GErr
   return FALSE;
 }
 
-/* All of it fits the socket's buffer, or it is not what this is for. */
 gboolean
 prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan)
 {
+  const PrismNativeBegun begun = { .plan = self->plan };
   gsize size = 0;
   const void *bytes = g_bytes_get_data (plan, &size);
-  guint8 head[PRISM_LAUNCH_EARLY_HEAD];
-  struct prism_wire_writer w = prism_wire_write_to (head, sizeof head);
-  struct iovec parts[2] = { { head, sizeof head }, { (void *)bytes, size } };
-  struct msghdr message = { .msg_iov = parts, .msg_iovlen = G_N_ELEMENTS (parts) };
 
-  prism_wire_put (&w, PRISM_LAUNCH_EARLY, 4);
-  prism_wire_put (&w, size, 4);
-  return sendmsg (self->plan, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)(sizeof head + size);
+  return prism_native_begun_give_early_plan (&begun, bytes, size);
 }
 
 /* A launcher that is gone says why, or its end does: wait_ready() hears of it. */
@@ -456,7 +461,7 @@ prism_native_launcher_connect (
   g_autoptr (PrismNativeLauncher) self = NULL;
   int ends[2] = { -1, -1 }, answer;
 
-  self = new_launcher (ends, error);
+  self = new_launcher_with_sockets (ends, error);
   if (self == NULL)
     {
       close (keeper);

@@ -20,6 +20,9 @@ typedef struct
 
 /* One that waits for its plan: while the host composes that, the program starts. */
 PrismNativeLauncher *prism_native_launcher_begin (const char *agent, GError **error);
+/* One that this program began before it loaded the library, at most @most_us ago, with the
+ * early plan of default settings; NULL where there is none. */
+PrismNativeLauncher *prism_native_launcher_take_begun (const char *agent, gint64 most_us);
 /* How the plan will begin. FALSE where it takes none: it is no use any more. */
 gboolean prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan);
 gboolean prism_native_launcher_give_plan (

@@ -4,7 +4,8 @@
  * before children, and each rule then lies over the one above it. At one and the
  * same path hiding what is asked to be shown is refused, and protecting it makes it
  * read-only. A protected path below a hidden one stays hidden. */
-#include "prism-native-plan-private.h"
+#include "prism-native-plan.h"
+#include "prism-native-early.h"
 
 #include <string.h>
 
@@ -65,30 +66,6 @@ is_host_tree (const PrismNativeAsked *asked)
   return asked->isolation == PRISM_NATIVE_ISOLATION_NETWORK_ONLY;
 }
 
-/* --- steps ----------------------------------------------------------------- */
-
-void
-prism_native_step (PrismNativeSteps *steps,
-                   guint8 kind,
-                   guint32 flags,
-                   guint32 mode,
-                   guint64 bytes,
-                   guint64 inodes,
-                   const char *target,
-                   const char *text)
-{
-  while (*target == '/')
-    target++;
-  prism_wire_put (&steps->writer, kind, 1);
-  prism_wire_put (&steps->writer, flags, 4);
-  prism_wire_put (&steps->writer, mode, 4);
-  prism_wire_put (&steps->writer, bytes, 8);
-  prism_wire_put (&steps->writer, inodes, 8);
-  prism_wire_put_str (&steps->writer, target);
-  prism_wire_put_str (&steps->writer, text != NULL ? text : "");
-  steps->n++;
-}
-
 /* --- what is seen where ---------------------------------------------------- */
 
 /* Inside, the workspace's own path on the host is a link: what is asked to be seen
@@ -111,9 +88,11 @@ add_view (GArray *views, const char *outside, const char *inside, gboolean writa
 }
 
 /* What is mounted is covered where it is; all else of the host's is not brought in. */
-gboolean
-prism_native_plan_hides (const PrismNativeAsked *asked, const PrismNativePiece *piece)
+static bool
+hides_piece (const void *data, const PrismNativePiece *piece)
 {
+  const PrismNativeAsked *asked = data;
+
   for (guint i = 0; i < asked->n_hide; i++)
     {
       const char *rest = rest_below (piece->path, asked->hide[i].path);
@@ -131,11 +110,11 @@ collect_views (const PrismNativeAsked *asked, GPtrArray *actions)
   if (is_host_tree (asked))
     add_view (views, "/", "/", TRUE);
   else
-    for (guint i = 0; i < asked->host->pieces->len; i++)
+    for (guint i = 0; i < asked->host->n_pieces; i++)
       {
-        const PrismNativePiece *piece = asked->host->pieces->pdata[i];
+        const PrismNativePiece *piece = &asked->host->pieces[i];
         if ((piece->kind == PRISM_NATIVE_PIECE_SHOWN || piece->kind == PRISM_NATIVE_PIECE_SHOWN_FILE)
-            && !prism_native_plan_hides (asked, piece))
+            && !hides_piece (asked, piece))
           add_view (views, piece->path, piece->path, FALSE);
       }
   for (guint i = 0; i < actions->len; i++)
@@ -442,11 +421,10 @@ emit_mount_points (const PrismNativeAsked *asked, PrismNativeSteps *steps, const
     }
 }
 
-/* The part that a template can hold. */
+/* What is the same for all but for what is shown in it. */
 static void
-emit_root (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, GPtrArray *actions)
+emit_places (const PrismNativeAsked *asked, PrismNativeSteps *steps, const GArray *views, GPtrArray *actions)
 {
-  prism_native_plan_write_system (steps, asked);
   emit_workspace_name (asked, steps, views, TRUE);
   emit_mount_points (asked, steps, views, actions);
   prism_native_step (steps, PRISM_LAUNCH_SEAL, 0, 0, 0, 0, "", NULL);
@@ -460,11 +438,6 @@ emit_all (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSt
   g_autoptr (GArray) views = NULL;
   Emitter emitter = { asked, steps, actions, open, NULL };
 
-  if (part == PRISM_NATIVE_PLAN_EARLY)
-    {
-      prism_native_plan_write_system (steps, asked);
-      return TRUE;
-    }
   add_shown (asked, actions);
   views = collect_views (asked, actions);
   add_mount_pins (actions, views, is_host_tree (asked));
@@ -477,14 +450,20 @@ emit_all (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSt
   else
     {
       if (part != PRISM_NATIVE_PLAN_USE_TEMPLATE)
-        emit_root (asked, steps, views, actions);
+        prism_native_write_system (steps, asked->host, hides_piece, asked);
+      if (part != PRISM_NATIVE_PLAN_MAKE_TEMPLATE)
+        prism_native_write_own (steps, asked->tmp_bytes);
+      if (part != PRISM_NATIVE_PLAN_USE_TEMPLATE)
+        emit_places (asked, steps, views, actions);
       if (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE)
         {
           /* The kernel gives a sandbox a /proc only where one is seen already. */
           prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
           return TRUE;
         }
-      prism_native_plan_write_own (steps, asked);
+      if (asked->workspace.path == NULL)
+        prism_native_step (steps, PRISM_LAUNCH_TMPFS, PRISM_LAUNCH_PARENTS, 0755, asked->workspace_bytes,
+                           CLAMP (asked->workspace_bytes / 4096, 16384, 2097152), asked->sandbox_path, NULL);
     }
   for (guint i = 0; i < actions->len; i++)
     if (!emit_action (&emitter, i, error))
@@ -555,31 +534,27 @@ flags_of (const PrismNativeAsked *asked, PrismNativePlanPart part)
 
   return (is_host_tree (asked) ? PRISM_LAUNCH_HOST_TREE : 0)
          | (asked->netns == PRISM_NATIVE_NETNS_COMMAND ? PRISM_LAUNCH_NETNS_COMMAND : 0)
-         | (no_unix ? PRISM_LAUNCH_NO_UNIX : 0) | (asked->host->root ? PRISM_LAUNCH_PRIVILEGED : 0)
-         | (asked->framed ? PRISM_LAUNCH_FRAMED : 0) | (asked->detached ? PRISM_LAUNCH_DETACHED : 0)
-         | asked->off_switches | (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE ? PRISM_LAUNCH_MAKE_TEMPLATE : 0)
+         | (no_unix ? PRISM_LAUNCH_NO_UNIX : 0) | (asked->framed ? PRISM_LAUNCH_FRAMED : 0)
+         | (asked->detached ? PRISM_LAUNCH_DETACHED : 0) | asked->off_switches
+         | (part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE ? PRISM_LAUNCH_MAKE_TEMPLATE : 0)
          | (part == PRISM_NATIVE_PLAN_USE_TEMPLATE ? PRISM_LAUNCH_USE_TEMPLATE : 0);
 }
 
 static void
 write_head (const PrismNativeAsked *asked, PrismNativePlanPart part, struct prism_wire_writer *w)
 {
-  gboolean make = part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE || part == PRISM_NATIVE_PLAN_EARLY;
+  gboolean make = part == PRISM_NATIVE_PLAN_MAKE_TEMPLATE;
   const char *start = asked->sandbox_path;
   guint n_groups = make ? 0 : asked->n_groups;
 
   if (is_host_tree (asked))
     start = asked->workspace.path != NULL ? asked->workspace.path : "/";
-  prism_wire_put (w, PRISM_LAUNCH_MAGIC, 4);
-  prism_wire_put (w, PRISM_LAUNCH_MAJOR, 2);
-  prism_wire_put (w, PRISM_LAUNCH_MINOR, 2);
-  prism_wire_put (w, flags_of (asked, part), 4);
-  prism_wire_put (w, asked->host->uid, 4);
-  prism_wire_put (w, asked->host->gid, 4);
-  prism_wire_put (w, make ? 0 : asked->processes, 8);
-  prism_wire_put (w, make ? 0 : asked->data_bytes, 8);
-  prism_wire_put_str (w, asked->hostname);
-  prism_wire_put_str (w, make ? "/" : start);
+  prism_native_write_head (w, asked->host,
+                           &(const PrismNativeHead){ .flags = flags_of (asked, part),
+                                                     .processes = make ? 0 : asked->processes,
+                                                     .data_bytes = make ? 0 : asked->data_bytes,
+                                                     .hostname = asked->hostname,
+                                                     .start = make ? "/" : start });
   prism_wire_put (w, n_groups, 4);
   for (guint i = 0; i < n_groups; i++)
     {
@@ -629,7 +604,7 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
 {
   g_autoptr (GError) failure = NULL;
 
-  if (part != PRISM_NATIVE_PLAN_EARLY && !check_asked (asked, error))
+  if (!check_asked (asked, error))
     return NULL;
   /* Nearly every plan fits the first. */
   for (gsize size = PRISM_LAUNCH_MAX_PLAN / 64; size <= PRISM_LAUNCH_MAX_PLAN; size *= 8)
@@ -647,4 +622,15 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
   g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
                        "native: this is more than one sandbox can be told to show, hide and protect");
   return NULL;
+}
+
+GBytes *
+prism_native_plan_write_early (const PrismNativeAsked *asked)
+{
+  g_autofree guint8 *bytes = g_malloc (PRISM_LAUNCH_MAX_REQUEST);
+  gsize size =
+      prism_native_write_early_plan (bytes, PRISM_LAUNCH_MAX_REQUEST, asked->host,
+                                     flags_of (asked, PRISM_NATIVE_PLAN_WHOLE), asked->hostname, asked->tmp_bytes);
+
+  return size > 0 ? g_bytes_new (bytes, size) : NULL;
 }

@@ -6,6 +6,8 @@
 #include <gio/gio.h>
 #include <libprism/prism.h>
 
+#include "prism-native-host.h"
+
 G_BEGIN_DECLS
 
 typedef enum
@@ -39,31 +41,6 @@ typedef enum
   PRISM_NATIVE_KIND_FOLDER,
   PRISM_NATIVE_KIND_FILE,
 } PrismNativeKind;
-
-/* A piece of the host's system that every confined sandbox has: shown read-only
- * (text NULL), or made anew as a link or as a small file. */
-typedef enum
-{
-  PRISM_NATIVE_PIECE_SHOWN,
-  PRISM_NATIVE_PIECE_SHOWN_FILE,
-  PRISM_NATIVE_PIECE_LINK,
-  PRISM_NATIVE_PIECE_CONTENT,
-} PrismNativePieceKind;
-
-typedef struct
-{
-  PrismNativePieceKind kind;
-  char *path; /* absolute */
-  char *text;
-} PrismNativePiece;
-
-/* What the plan needs to know of the machine. */
-typedef struct
-{
-  gboolean root;
-  guint32 uid, gid;  /* who 10001 is outside */
-  GPtrArray *pieces; /* of PrismNativePiece, parents first */
-} PrismNativeHost;
 
 /* A path whose links are resolved, and what lies there. */
 typedef struct
@@ -121,12 +98,14 @@ typedef struct
 typedef enum
 {
   PRISM_NATIVE_PLAN_WHOLE,
-  PRISM_NATIVE_PLAN_EARLY,         /* how the whole begins, unless it hides some of that */
   PRISM_NATIVE_PLAN_MAKE_TEMPLATE, /* the part that is the same for many sandboxes */
   PRISM_NATIVE_PLAN_USE_TEMPLATE,  /* the rest */
 } PrismNativePlanPart;
 
 GBytes *prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error);
+/* How the whole begins, unless it hides some of that; NULL where that is too much. With a
+ * tmp-bytes of 0, which is not known yet then, it ends before that. */
+GBytes *prism_native_plan_write_early (const PrismNativeAsked *asked);
 /* Whether one can be begun before the rest of it is known. */
 gboolean prism_native_plan_can_begin_early (const PrismNativeAsked *asked);
 /* Whether one is of any use: equal plans to make one are one template. */

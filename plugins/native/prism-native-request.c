@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "prism-native-host.h"
+#include "prism-native-early.h"
 
 static const char *
 keep (PrismNativeRequest *self, char *text)
@@ -263,7 +263,7 @@ prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *opti
     .unix_sockets = options->unix_sockets,
     .framed = options->framed,
     .off_switches = options->off_switches,
-    .hostname = "prism",
+    .hostname = PRISM_NATIVE_HOSTNAME,
   };
 }
 

@@ -372,21 +372,28 @@ static gint starts;
 
 /* Its program starts before anything is looked up for it; what every confined sandbox
  * has is made while the rest is looked at. One that is gone meanwhile is heard of when
- * it is given the plan. */
+ * it is given the plan, and one whose plan begins otherwise starts over. */
 static PrismNativeLauncher *
 begin (const PrismNativeOptions *options, gboolean detached, GError **error)
 {
-  g_autoptr (PrismNativeLauncher) launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
-  g_autoptr (GBytes) early = NULL;
-  PrismNativeAsked asked;
+  const char *agent = prism_agent_get_path ();
+  PrismNativeAsked asked = { .isolation = options->isolation,
+                             .off_switches = options->off_switches,
+                             .detached = detached };
+  gboolean early = prism_native_plan_can_begin_early (&asked);
+  g_autoptr (PrismNativeLauncher) launcher =
+      early ? prism_native_launcher_take_begun (agent, PRISM_NATIVE_BEGUN_US) : NULL;
+  g_autoptr (GBytes) plan = NULL;
 
-  if (launcher == NULL)
-    return NULL;
+  if (launcher != NULL)
+    return g_steal_pointer (&launcher);
+  launcher = prism_native_launcher_begin (agent, error);
+  if (launcher == NULL || !early)
+    return g_steal_pointer (&launcher);
   prism_native_asked_init (&asked, options);
-  asked.detached = detached;
-  if (prism_native_plan_can_begin_early (&asked)
-      && (early = prism_native_plan_write (&asked, PRISM_NATIVE_PLAN_EARLY, NULL)) != NULL)
-    prism_native_launcher_give_early_plan (launcher, early);
+  plan = prism_native_plan_write_early (&asked);
+  if (plan != NULL)
+    prism_native_launcher_give_early_plan (launcher, plan);
   return g_steal_pointer (&launcher);
 }
 

@@ -11,6 +11,9 @@ G_BEGIN_DECLS
 #define PRISM_TYPE_NATIVE_SANDBOX (prism_native_sandbox_get_type ())
 G_DECLARE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM, NATIVE_SANDBOX, PrismAgentSandbox)
 
+/* How old one may be that was begun for a sandbox to come: well before it ends by itself. */
+#define PRISM_NATIVE_BEGUN_US (5 * G_USEC_PER_SEC)
+
 /* A launcher for a sandbox that is about to be asked for, or NULL where none is to be
  * prepared; it ends by itself after a while. */
 PrismNativeLauncher *prism_native_sandbox_prepare (const PrismNativeOptions *options);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "prism-launch.h"
+#include "prism-native-begin.h"
 #include "prism-native-packet.h"
 #include "prism-native-reap.h"
 

@@ -5,10 +5,6 @@
 
 G_BEGIN_DECLS
 
-/* Starts the program with descriptors 3, 4 and 5 (-1: /dev/null) and nothing else of
- * this process; 0 or an errno. */
-int prism_native_spawn (const char *agent, gboolean many, const int fds[3], pid_t *pid);
-
 /* A launcher that stays. Whoever was given one says when his sandbox has started, or has
  * not, and lets it go when that is gone. */
 typedef struct _PrismNativeServer PrismNativeServer;

@@ -11,6 +11,8 @@ import tempfile
 from tap import BUILD, files, installed_headers, public_headers, read, run
 
 LIBRARY = os.path.join(BUILD, 'libprism', 'libprism-1.so.0')
+PROGRAM = os.path.join(BUILD, 'cli', 'prism')
+PROGRAM_MODULE = os.path.join(BUILD, 'cli', 'prism-cli.so')
 GLIB = {'glib-2.0', 'gobject-2.0', 'gio-2.0', 'gmodule-2.0', 'json-glib-1.0'}
 SYSTEM = {'c', 'pthread', 'dl', 'm', 'asan', 'ubsan', 'gcc_s'}
 
@@ -79,6 +81,19 @@ def agent_links():
         yield from needed(path)
 
 
+def program_links():
+    """the program's start links nothing, so that it is there before the libraries; the program itself only GLib and the library"""
+    yield from (f'prism: {n}' for n in sorted(needed(PROGRAM)))
+    yield from (f'prism-cli.so: {n}' for n in sorted(needed(PROGRAM_MODULE) - GLIB - {'prism-1'}))
+
+
+def program_exports():
+    """each half of the program exports what the other, or the native backend, looks for"""
+    have = {n for n in exported(PROGRAM) if n.startswith('prism')}
+    yield from (f'prism: {n}' for n in sorted(have - {'prism_native_begun'}))
+    yield from (f'prism-cli.so: {n}' for n in sorted(exported(PROGRAM_MODULE) ^ {'prism_cli_main'}))
+
+
 def module_exports():
     """a module exports exactly its query symbol"""
     for path in modules() + plugins():
@@ -130,4 +145,4 @@ def headers_alone():
 
 
 if __name__ == '__main__':
-    sys.exit(run([library_links, module_links, plugin_links, agent_links, module_exports, library_exports, documented, headers_alone]))
+    sys.exit(run([library_links, module_links, plugin_links, agent_links, program_links, program_exports, module_exports, library_exports, documented, headers_alone]))

@@ -20,26 +20,13 @@ typedef struct
   PrismNativeShown shown[MOST];
 } Asked;
 
-static const PrismNativeHost *
-some_host (void)
-{
-  static PrismNativeHost host;
-  static PrismNativePiece pieces[] = {
-    { PRISM_NATIVE_PIECE_SHOWN, (char *)"/usr", NULL },
-    { PRISM_NATIVE_PIECE_LINK, (char *)"/bin", (char *)"usr/bin" },
-    { PRISM_NATIVE_PIECE_SHOWN, (char *)"/etc/ssl", NULL },
-    { PRISM_NATIVE_PIECE_CONTENT, (char *)"/etc/hosts", (char *)"127.0.0.1 localhost\n" },
-  };
-
-  if (host.pieces == NULL)
-    {
-      host.uid = host.gid = 1000;
-      host.pieces = g_ptr_array_new ();
-      for (gsize i = 0; i < G_N_ELEMENTS (pieces); i++)
-        g_ptr_array_add (host.pieces, &pieces[i]);
-    }
-  return &host;
-}
+static const PrismNativePiece pieces[] = {
+  { PRISM_NATIVE_PIECE_SHOWN, "/usr", NULL },
+  { PRISM_NATIVE_PIECE_LINK, "/bin", "usr/bin" },
+  { PRISM_NATIVE_PIECE_SHOWN, "/etc/ssl", NULL },
+  { PRISM_NATIVE_PIECE_CONTENT, "/etc/hosts", "127.0.0.1 localhost\n" },
+};
+static const PrismNativeHost some_host = { FALSE, 1000, 1000, pieces, G_N_ELEMENTS (pieces) };
 
 static void
 take_line (Asked *self, PrismSandboxSpec *spec, const char *line)
@@ -97,7 +84,7 @@ check_agreement (char **lines)
   g_autoptr (GFile) workspace = g_file_new_for_path ("/home/user/project");
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (workspace);
   g_autoptr (GError) error = NULL;
-  Asked self = { .asked = { .host = some_host (),
+  Asked self = { .asked = { .host = &some_host,
                             .hostname = "prism",
                             .workspace = { "/home/user/project", PRISM_NATIVE_KIND_FOLDER },
                             .sandbox_path = "/workspace",

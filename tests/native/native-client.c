@@ -128,7 +128,7 @@ give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
     return;
   early.detached = FALSE;
   early.n_hide = 0;
-  plan = prism_native_plan_write (&early, PRISM_NATIVE_PLAN_EARLY, NULL);
+  plan = prism_native_plan_write_early (&early);
   g_assert_true (prism_native_launcher_give_early_plan (launcher, plan));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The translator's tables: what is asked for, and the steps that come of it, read
  * back with the launcher's own reader. */
+#include "prism-native-early.h"
 #include "prism-native-limits.h"
 #include "prism-native-plan.h"
 
@@ -8,12 +9,12 @@
 
 #include "launch-private.h"
 
-static PrismNativePiece usr = { PRISM_NATIVE_PIECE_SHOWN, (char *)"/usr", NULL };
-static PrismNativePiece bin = { PRISM_NATIVE_PIECE_LINK, (char *)"/bin", (char *)"usr/bin" };
-static gpointer pieces_data[] = { &usr, &bin };
-static GPtrArray pieces = { pieces_data, 2 };
-static PrismNativeHost user = { FALSE, 1000, 1000, &pieces };
-static PrismNativeHost root = { TRUE, 10001, 10001, &pieces };
+static const PrismNativePiece pieces[] = {
+  { PRISM_NATIVE_PIECE_SHOWN, "/usr", NULL },
+  { PRISM_NATIVE_PIECE_LINK, "/bin", "usr/bin" },
+};
+static const PrismNativeHost user = { FALSE, 1000, 1000, pieces, G_N_ELEMENTS (pieces) };
+static const PrismNativeHost root = { TRUE, 10001, 10001, pieces, G_N_ELEMENTS (pieces) };
 
 static PrismNativeAsked
 asked_by (const PrismNativeHost *host)
@@ -55,11 +56,9 @@ dump (const PrismNativeAsked *asked)
             step.flags & PRISM_LAUNCH_BY_KEEPER ? "+keeper" : "", step.flags & PRISM_LAUNCH_COPY ? "+copy" : "",
             step.flags & PRISM_LAUNCH_INSIDE ? "+inside" : "", step.flags & PRISM_LAUNCH_OPTIONAL ? "+optional" : "",
             step.flags & PRISM_LAUNCH_PARENTS ? "+parents" : "", step.target, step.text[0] != 0 ? " " : "", step.text);
-      /* The last of the system's; the root's seal; the last of the private folders. */
-      if (strcmp (step.target, "var/tmp") == 0 || (step.kind == PRISM_LAUNCH_BIND && strcmp (step.target, "tmp") == 0))
+      /* The last of what all have. */
+      if (step.kind == PRISM_LAUNCH_BIND && strcmp (step.target, "tmp") == 0)
         own = TRUE;
-      else if (step.kind == PRISM_LAUNCH_SEAL && step.target[0] == 0)
-        own = FALSE;
     }
   return g_string_free (text, FALSE);
 }
@@ -184,12 +183,13 @@ brings (const PrismNativeAsked *asked, const char *path)
 static void
 test_hidden_system (void)
 {
-  static PrismNativePiece ssl = { PRISM_NATIVE_PIECE_SHOWN, (char *)"/etc/ssl", NULL };
-  static PrismNativePiece magic = { PRISM_NATIVE_PIECE_CONTENT, (char *)"/etc/magic", (char *)"x" };
-  static PrismNativePiece zone = { PRISM_NATIVE_PIECE_LINK, (char *)"/etc/zone", (char *)"../usr/zone" };
-  static gpointer data[] = { &usr, &ssl, &magic, &zone };
-  static GPtrArray all = { data, G_N_ELEMENTS (data) };
-  static const PrismNativeHost host = { FALSE, 1000, 1000, &all };
+  static const PrismNativePiece all[] = {
+    { PRISM_NATIVE_PIECE_SHOWN, "/usr", NULL },
+    { PRISM_NATIVE_PIECE_SHOWN, "/etc/ssl", NULL },
+    { PRISM_NATIVE_PIECE_CONTENT, "/etc/magic", "x" },
+    { PRISM_NATIVE_PIECE_LINK, "/etc/zone", "../usr/zone" },
+  };
+  static const PrismNativeHost host = { FALSE, 1000, 1000, all, G_N_ELEMENTS (all) };
   static const PrismNativeShown shown = { { "/srv/x", PRISM_NATIVE_KIND_FOLDER }, "/etc/ssl/x", FALSE };
   static const PrismNativePath etc = { "/etc", PRISM_NATIVE_KIND_FOLDER };
   static const PrismNativePath text = { "/etc/magic", PRISM_NATIVE_KIND_FILE };
@@ -363,24 +363,41 @@ parse (const PrismNativeAsked *asked, PrismNativePlanPart part, GBytes **bytes)
   return plan;
 }
 
+static struct launch_plan
+parse_early (const PrismNativeAsked *asked, GBytes **bytes)
+{
+  struct launch_plan plan;
+
+  *bytes = prism_native_plan_write_early (asked);
+  g_assert_nonnull (*bytes);
+  g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (*bytes, NULL), g_bytes_get_size (*bytes)));
+  g_assert_cmpuint (plan.n_shown + plan.n_groups, ==, 0);
+  return plan;
+}
+
 /* What is begun before all is known is the beginning of what comes, where nothing is asked
  * that changes it. */
 static void
 test_early (void)
 {
   static const PrismNativePath hidden = { "/usr", PRISM_NATIVE_KIND_FOLDER };
-  PrismNativeAsked asked = asked_by (&root), other;
-  g_autoptr (GBytes) early_bytes = NULL, whole_bytes = NULL;
-  struct launch_plan early = parse (&asked, PRISM_NATIVE_PLAN_EARLY, &early_bytes);
+  PrismNativeAsked asked = asked_by (&root), other = asked;
+  g_autoptr (GBytes) early_bytes = NULL, shorter_bytes = NULL, whole_bytes = NULL;
   struct launch_plan whole = parse (&asked, PRISM_NATIVE_PLAN_WHOLE, &whole_bytes);
+  struct launch_plan early = parse_early (&asked, &early_bytes), shorter;
+  guint8 small[64];
 
-  g_assert_cmpuint (early.n_steps, >, 0);
   g_assert_cmpuint (early.n_steps, <, whole.n_steps);
-  g_assert_cmpuint (early.n_shown + early.n_groups, ==, 0);
   g_assert_true (launch_plan_goes_on (&early, &whole));
   g_assert_false (launch_plan_goes_on (&whole, &early));
+  other.tmp_bytes = 0; /* not known */
+  shorter = parse_early (&other, &shorter_bytes);
+  g_assert_cmpuint (shorter.n_steps, >, 0);
+  g_assert_cmpuint (shorter.n_steps, <, early.n_steps);
+  g_assert_true (launch_plan_goes_on (&shorter, &whole));
+  g_assert_cmpuint (prism_native_write_early_plan (small, sizeof small, &root, 0, "prism", 0), ==, 0);
 
-  for (guint i = 0; i < 4; i++)
+  for (guint i = 0; i < 5; i++)
     {
       g_autoptr (GBytes) bytes = NULL;
       struct launch_plan plan;
@@ -390,10 +407,23 @@ test_early (void)
       other.framed = i == 2;
       other.hide = &hidden;
       other.n_hide = i == 3;
+      other.tmp_bytes <<= i == 4;
       plan = parse (&other, PRISM_NATIVE_PLAN_WHOLE, &bytes);
       /* What is hidden lies over what is there. */
       g_assert_cmpint (launch_plan_goes_on (&early, &plan), ==, i == 3);
+      g_assert_cmpint (launch_plan_goes_on (&shorter, &plan), ==, i >= 3);
       g_assert_cmpint (prism_native_plan_can_begin_early (&other), ==, i != 1);
+    }
+}
+
+/* What is begun before the library is there has its limits. */
+static void
+test_usual (void)
+{
+  for (int profile = PRISM_LIMITS_PROFILE_STANDARD; profile <= PRISM_LIMITS_PROFILE_STRICT; profile++)
+    {
+      g_autoptr (PrismLimits) limits = prism_limits_new (profile);
+      g_assert_cmpint (prism_limits_get (limits, "tmp-bytes"), ==, PRISM_NATIVE_USUAL_TMP_BYTES);
     }
 }
 
@@ -434,6 +464,7 @@ main (int argc, char **argv)
   g_test_add_func ("/native/plan/odd-names", test_odd_names);
   g_test_add_func ("/native/plan/switches", test_switches);
   g_test_add_func ("/native/plan/early", test_early);
+  g_test_add_func ("/native/plan/usual", test_usual);
   g_test_add_func ("/native/limits/decide", test_limits);
   g_test_add_func ("/native/cgroup/text", test_cgroup_text);
   return g_test_run ();

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What every confined sandbox has: the system's folders read-only, a made-up /etc,
- * a small whole /dev, private /proc, /tmp, /run and home. All that is writable here
- * is one tmpfs, so that one limit bounds it. */
-#include "prism-native-plan-private.h"
+/* How every confined sandbox begins: the system's folders read-only, a made-up /etc, a
+ * small whole /dev, private /proc, /tmp, /run and home. */
+#include "prism-native-early.h"
 
-#include <string.h>
+#define N_ELEMENTS(array) (sizeof (array) / sizeof *(array))
 
 /* The root holds links, folders and a few small texts. */
 #define ROOT_BYTES  (4 * 1024 * 1024)
 #define ROOT_INODES 8192
 
-#define DEVICE(major, minor) ((guint64)(major) << 32 | (minor))
+#define DEVICE(major, minor) ((uint64_t)(major) << 32 | (minor))
 
 static const char passwd[] = "root:x:0:0:root:/root:/usr/sbin/nologin\n"
                              "prism:x:10001:10001:prism:/home/prism:/bin/sh\n"
@@ -45,7 +44,7 @@ static const struct
 static const struct
 {
   const char *name, *path;
-  guint64 number;
+  uint64_t number;
 } devices[] = {
   { "dev/null", "/dev/null", DEVICE (1, 3) },       { "dev/zero", "/dev/zero", DEVICE (1, 5) },
   { "dev/full", "/dev/full", DEVICE (1, 7) },       { "dev/random", "/dev/random", DEVICE (1, 8) },
@@ -60,8 +59,30 @@ static const struct
   { "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
 };
 
+void
+prism_native_step (PrismNativeSteps *steps,
+                   uint8_t kind,
+                   uint32_t flags,
+                   uint32_t mode,
+                   uint64_t bytes,
+                   uint64_t inodes,
+                   const char *target,
+                   const char *text)
+{
+  while (*target == '/')
+    target++;
+  prism_wire_put (&steps->writer, kind, 1);
+  prism_wire_put (&steps->writer, flags, 4);
+  prism_wire_put (&steps->writer, mode, 4);
+  prism_wire_put (&steps->writer, bytes, 8);
+  prism_wire_put (&steps->writer, inodes, 8);
+  prism_wire_put_str (&steps->writer, target);
+  prism_wire_put_str (&steps->writer, text != NULL ? text : "");
+  steps->n++;
+}
+
 static void
-folder (PrismNativeSteps *steps, const char *path, guint32 mode)
+folder (PrismNativeSteps *steps, const char *path, uint32_t mode)
 {
   prism_native_step (steps, PRISM_LAUNCH_FOLDER, 0, mode, 0, 0, path, NULL);
 }
@@ -94,27 +115,30 @@ static void
 write_dev (PrismNativeSteps *steps)
 {
   folder (steps, "dev", 0755);
-  for (guint i = 0; i < G_N_ELEMENTS (devices); i++)
+  for (size_t i = 0; i < N_ELEMENTS (devices); i++)
     {
       prism_native_step (steps, PRISM_LAUNCH_FILE, 0, 0444, 0, 0, devices[i].name, NULL);
       prism_native_step (steps, PRISM_LAUNCH_DEVICE, 0, 0, devices[i].number, 0, devices[i].name, devices[i].path);
     }
   folder (steps, "dev/pts", 0755);
-  for (guint i = 0; i < G_N_ELEMENTS (dev_links); i++)
+  for (size_t i = 0; i < N_ELEMENTS (dev_links); i++)
     prism_native_step (steps, PRISM_LAUNCH_LINK, 0, 0, 0, 0, dev_links[i].name, dev_links[i].to);
   folder (steps, "dev/shm", 01777);
 }
 
 void
-prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeAsked *asked)
+prism_native_write_system (PrismNativeSteps *steps,
+                           const PrismNativeHost *host,
+                           PrismNativeHides hides,
+                           const void *data)
 {
   prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, ROOT_BYTES, ROOT_INODES, "", NULL);
   folder (steps, "etc", 0755);
-  for (guint i = 0; i < G_N_ELEMENTS (etc_files); i++)
+  for (size_t i = 0; i < N_ELEMENTS (etc_files); i++)
     prism_native_step (steps, PRISM_LAUNCH_FILE, 0, 0444, 0, 0, etc_files[i].name, etc_files[i].content);
-  for (guint i = 0; i < asked->host->pieces->len; i++)
-    if (!prism_native_plan_hides (asked, asked->host->pieces->pdata[i]))
-      write_piece (steps, asked->host->pieces->pdata[i]);
+  for (size_t i = 0; i < host->n_pieces; i++)
+    if (hides == NULL || !hides (data, &host->pieces[i]))
+      write_piece (steps, &host->pieces[i]);
   write_dev (steps);
   folder (steps, "proc", 0555);
   folder (steps, "tmp", 01777);
@@ -128,28 +152,60 @@ prism_native_plan_write_system (PrismNativeSteps *steps, const PrismNativeAsked 
 /* All that is writable is one tmpfs, so that one limit bounds it: it lies below
  * /tmp's own folder, which covers it in the end. */
 void
-prism_native_plan_write_own (PrismNativeSteps *steps, const PrismNativeAsked *asked)
+prism_native_write_own (PrismNativeSteps *steps, uint64_t tmp_bytes)
 {
   static const struct
   {
     const char *part, *source, *at;
-    guint32 mode;
+    uint32_t mode;
   } parts[] = {
     { "tmp/run", "/tmp/run", "run", 0755 },
     { "tmp/home", "/tmp/home", "home/prism", 0700 },
     { "tmp/shm", "/tmp/shm", "dev/shm", 01777 },
     { "tmp/tmp", "/tmp/tmp", "tmp", 01777 },
   };
-  guint64 inodes = CLAMP (asked->tmp_bytes / 4096, 4096, 262144);
+  uint64_t inodes = tmp_bytes / 4096;
 
+  inodes = inodes < 4096 ? 4096 : inodes > 262144 ? 262144 : inodes;
   prism_native_step (steps, PRISM_LAUNCH_PROC, 0, 0, 0, 0, "proc", NULL);
   prism_native_step (steps, PRISM_LAUNCH_PTS, 0, 0, 0, 0, "dev/pts", NULL);
-  prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, asked->tmp_bytes, inodes, "tmp", NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+  prism_native_step (steps, PRISM_LAUNCH_TMPFS, 0, 0755, tmp_bytes, inodes, "tmp", NULL);
+  for (size_t i = 0; i < N_ELEMENTS (parts); i++)
     folder (steps, parts[i].part, parts[i].mode);
-  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+  for (size_t i = 0; i < N_ELEMENTS (parts); i++)
     prism_native_step (steps, PRISM_LAUNCH_BIND, PRISM_LAUNCH_INSIDE, 0, 0, 0, parts[i].at, parts[i].source);
-  if (asked->workspace.path == NULL)
-    prism_native_step (steps, PRISM_LAUNCH_TMPFS, PRISM_LAUNCH_PARENTS, 0755, asked->workspace_bytes,
-                       CLAMP (asked->workspace_bytes / 4096, 16384, 2097152), asked->sandbox_path, NULL);
+}
+
+void
+prism_native_write_head (struct prism_wire_writer *w, const PrismNativeHost *host, const PrismNativeHead *head)
+{
+  prism_wire_put (w, PRISM_LAUNCH_MAGIC, 4);
+  prism_wire_put (w, PRISM_LAUNCH_MAJOR, 2);
+  prism_wire_put (w, PRISM_LAUNCH_MINOR, 2);
+  prism_wire_put (w, head->flags | (host->root ? PRISM_LAUNCH_PRIVILEGED : 0), 4);
+  prism_wire_put (w, host->uid, 4);
+  prism_wire_put (w, host->gid, 4);
+  prism_wire_put (w, head->processes, 8);
+  prism_wire_put (w, head->data_bytes, 8);
+  prism_wire_put_str (w, head->hostname);
+  prism_wire_put_str (w, head->start);
+}
+
+size_t
+prism_native_write_early_plan (
+    uint8_t *bytes, size_t size, const PrismNativeHost *host, uint32_t flags, const char *hostname, uint64_t tmp_bytes)
+{
+  const PrismNativeHead head = { .flags = flags, .hostname = hostname, .start = "/" };
+  PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };
+  struct prism_wire_writer count;
+
+  prism_native_write_head (&steps.writer, host, &head);
+  prism_wire_put (&steps.writer, 0, 4); /* groups */
+  count = steps.writer;
+  prism_wire_put (&steps.writer, 0, 4);
+  prism_native_write_system (&steps, host, NULL, NULL);
+  if (tmp_bytes > 0)
+    prism_native_write_own (&steps, tmp_bytes);
+  prism_wire_put (&count, steps.n, 4);
+  return steps.writer.bad ? 0 : (size_t)(steps.writer.at - steps.writer.start);
 }

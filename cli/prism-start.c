@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* prism's start. The program itself is a module, prism-cli.so: to load and bind it with all
+ * the libraries that it needs takes as long as the kernel needs to make a sandbox, and the
+ * two need not wait for each other. So where a sandbox of the usual kind is all but certain
+ * to be asked for it is begun first, and the module loaded meanwhile.
+ *
+ * What is begun here is no more than a hint. It holds nothing that was asked for, no folder
+ * of the host's but its system's, and nothing can run in it before it has had its plan from
+ * the native backend, which finds it in this process's memory, or lets it be. If nobody
+ * takes it, it is ended here; if this process ends before that, it ends by itself. */
+#include "prism-start.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define EXIT_FAILED 125 /* PRISM_EXIT_FAILED */
+
+/* A descriptor below 3 that is closed would be taken by whatever is opened
+ * first, a log or a socket; then a command's output would be written into that. */
+static unsigned
+open_standard_fds (void)
+{
+  unsigned closed = 0;
+
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl (fd, F_GETFD) < 0 && errno == EBADF)
+      {
+        closed |= 1u << fd;
+        /* Reading gives the end of file; writing an error, as it should. */
+        if (open ("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
+          _exit (EXIT_FAILED);
+      }
+
+  return closed;
+}
+
+#ifdef PRISM_BEGINS_NATIVE
+#include "prism-native-begin.h"
+
+PrismNativeBegun prism_native_begun;
+
+static bool
+starts_with (const char *text, const char *start)
+{
+  return strncmp (text, start, strlen (start)) == 0;
+}
+
+/* Of what may choose another backend, change what it is by default, or ask for no sandbox at
+ * all. An option's value that looks like one of these is taken for it, which costs no more
+ * than the time. */
+static bool
+is_unusual (const char *argument)
+{
+  if (strstr (argument, "tmp-bytes") != NULL)
+    return true;
+  if (starts_with (argument, "--"))
+    return starts_with (argument, "--backend") || starts_with (argument, "--set") || starts_with (argument, "--help");
+
+  return argument[0] == '-' && strpbrk (argument, "bh?") != NULL;
+}
+
+static bool
+is_usual (char **argv)
+{
+  if (argv[0] == NULL || argv[1] == NULL || (strcmp (argv[1], "run") != 0 && strcmp (argv[1], "shell") != 0))
+    return false;
+  for (argv += 2; *argv != NULL && strcmp (*argv, "--") != 0; argv++)
+    if (is_unusual (*argv))
+      return false;
+
+  return true;
+}
+
+/* As prism_agent_get_path() has it. */
+static const char *
+agent_path (void)
+{
+  const char *named = getauxval (AT_SECURE) == 0 ? getenv ("PRISM_AGENT") : NULL;
+
+  return named != NULL && named[0] == '/' ? named : PRISM_LIBEXECDIR "/prism-agent";
+}
+
+static void
+end_begun (void)
+{
+  prism_native_begun_end ();
+}
+
+static void
+begin (char **argv)
+{
+  if (!is_usual (argv))
+    return;
+  prism_native_begin_usual (agent_path ());
+  atexit (end_begun);
+}
+#else
+static void
+end_begun (void)
+{
+}
+
+static void
+begin (char **argv)
+{
+}
+#endif
+
+/* Found as a library is that the program is linked with: beside it where it is built, in
+ * libprism's own folder where it is installed. */
+static PrismCliMain
+load_program (void)
+{
+  void *module = dlopen ("prism-cli.so", RTLD_NOW | RTLD_LOCAL);
+  PrismCliMain entry = NULL;
+
+  if (module != NULL)
+    *(void **)&entry = dlsym (module, "prism_cli_main");
+  if (entry == NULL)
+    fprintf (stderr, "prism: cannot load the program: %s (is prism installed whole?)\n", dlerror ());
+  return entry;
+}
+
+/* All is closed and written by then: what is left is memory, which the kernel takes back
+ * faster than every library by itself. A leak check wants to see it. */
+static int
+finish (int status)
+{
+  end_begun ();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  _exit (status);
+#endif
+  return status;
+}
+
+int
+main (int argc, char **argv)
+{
+  unsigned closed = open_standard_fds ();
+  PrismCliMain program;
+
+  begin (argv);
+  program = load_program ();
+  return finish (program != NULL ? program (argc, argv, closed) : EXIT_FAILED);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Begins a sandbox. Of the C library alone: a program that is likely to want one can have
+ * it begun while the libraries are loaded that will say what it is to be. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "prism-native-host.h"
+
+/* A launcher that has been started and waits for its plan; the descriptors are the host's
+ * ends, close-on-exec. */
+typedef struct
+{
+  const char *version; /* of what filled this in */
+  size_t size;
+  pid_t host; /* the process that did */
+  pid_t pid;
+  int plan, control, keeper;
+  const char *agent;
+  int64_t at_us;   /* CLOCK_MONOTONIC */
+  void *looked_up; /* prism_native_host_of() it is what the early plan is made from */
+  bool taken;      /* by the plug-in: it ends it */
+} PrismNativeBegun;
+
+/* A program that has begun one exports it under this name, for the plug-in, which takes
+ * it as the first sandbox's. It is of this process's own memory, so nobody outside can
+ * bring the plug-in to take another. */
+extern PrismNativeBegun prism_native_begun __attribute__ ((weak, visibility ("default")));
+
+/* Starts the program with descriptors 3, 4 and 5 (-1: /dev/null) and nothing else of
+ * this process; 0 or an errno. */
+int prism_native_spawn (const char *agent, bool many, const int fds[3], pid_t *pid);
+
+/* 0, or an errno: nothing is left then. @agent stays the caller's. */
+int prism_native_begin (PrismNativeBegun *self, const char *agent);
+
+/* How the plan will begin. All of it fits the socket's buffer, or it is not what this is
+ * for: false, and it is no use any more. */
+bool prism_native_begun_give_early_plan (const PrismNativeBegun *self, const void *bytes, size_t size);
+
+/* With the early plan of a sandbox by default settings, as prism_native_begun, which is the
+ * caller's. It forks: for a program that has loaded next to nothing and has no thread yet. */
+void prism_native_begin_usual (const char *agent);
+
+/* What was begun here by @agent at most @most_us ago and not taken, or NULL; the
+ * descriptors and the process are the caller's then. */
+const PrismNativeBegun *prism_native_begun_take (const char *agent, int64_t most_us);
+/* What was found out for that, or NULL. */
+const PrismNativeHost *prism_native_begun_host (void);
+
+/* Ends what nobody took, and waits until it is gone. */
+void prism_native_begun_end (void);

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How the program starts: a sandbox of the usual kind is begun before the program is
+loaded, and only that; what is begun is used, or ended."""
+import os
+import subprocess
+import unittest
+
+import base
+from base import PRISM
+
+import taptest
+
+USED = (
+    (),
+    ('--timeout', '5s'),
+    ('--env', 'A=b', '--limit', 'max-pids=50'),
+    ('--workspace-mode', 'copy'),
+    ('--hide', '/usr/share'),
+    # What began with other settings starts over by itself.
+    ('--hide', '/etc/services'),
+    ('--limit', 'tmp-bytes=1M'),
+    ('--set', 'netns=command'),
+    ('--set=channel=framed',),
+    ('-v',),
+    ('--backend', 'native'),
+)
+UNUSED = (
+    (('version',), 0),
+    (('help', 'run'), 0),
+    (('run', '--help'), 0),
+    (('run', '-b', 'none-of-that-name', '--', 'true'), 125),
+    (('run', '-qbnone-of-that-name', '--', 'true'), 125),
+    (('run', '--backend=none-of-that-name', '--', 'true'), 125),
+)
+REFUSED = (
+    ('run', '--no-such-option', '--', 'true'),
+    ('run', '--workspace-mode', 'sideways', '--', 'true'),
+    ('run', '--tty', '--no-tty', '--', 'true'),
+    ('run', '-w', '/no/such/folder', '--', 'true'),
+    ('run', '--approve', 'perhaps', '--', 'true'),
+    ('run',),
+)
+
+
+class Start(base.Case):
+    def setUp(self):
+        super().setUp()
+        self.log = os.path.join(self.folder, 'log')
+        self.inside = os.path.join(self.folder, 'inside')
+        os.mkdir(self.inside)
+        self.agent = os.path.join(self.folder, 'agent')
+        self.write('agent', f'#!/bin/sh\necho $$ >>{self.log}\nexec {os.environ["PRISM_AGENT"]} "$@"\n'.encode())
+        os.chmod(self.agent, 0o755)
+
+    def run_counted(self, *arguments, **options):
+        """What came of it, and the launchers that were started meanwhile."""
+        if os.path.exists(self.log):
+            os.remove(self.log)
+        done = self.run_prism(*arguments, cwd=self.inside, env={'PRISM_AGENT': self.agent}, **options)
+        pids = []
+        if os.path.exists(self.log):
+            with open(self.log, encoding='ascii') as file:
+                pids = [int(line) for line in file]
+        for pid in pids:
+            with self.assertRaises(ProcessLookupError):
+                os.kill(pid, 0)
+        return done, len(pids)
+
+    def test_used(self):
+        """one launcher, whatever was asked for"""
+        for options in USED:
+            with self.subTest(options):
+                done, started = self.run_counted('run', *options, '--', 'echo', 'here')
+                self.assertEqual((done.returncode, done.stdout), (0, b'here\n'), done)
+                self.assertEqual(started, 1)
+
+    def test_settings(self):
+        """what is asked for is so, also where something else was begun"""
+        done, started = self.run_counted('run', '--limit', 'tmp-bytes=1M', '--', 'df', '--output=size', '/tmp')
+        self.assertEqual((done.stdout.split()[-1], started), (b'1024', 1), done)
+        done, started = self.run_counted('run', '--hide', '/etc/services', '--', 'cat', '/etc/services')
+        self.assertEqual((done.returncode, done.stdout, started), (1, b'', 1), done)
+
+    def test_unused(self):
+        """none where no sandbox of that kind is asked for"""
+        for arguments, status in UNUSED:
+            with self.subTest(arguments):
+                done, started = self.run_counted(*arguments)
+                self.assertEqual((done.returncode, started), (status, 0), done)
+
+    def test_refused(self):
+        """what was begun for nothing has ended when prism has"""
+        for arguments in REFUSED:
+            with self.subTest(arguments):
+                done, started = self.run_counted(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (125, b''), done)
+                self.assertLessEqual(started, 1)
+
+    def test_no_agent(self):
+        """what is missing is said, as by the library"""
+        for path in ('/no/such/agent', self.log):
+            done = self.run_prism('run', '--', 'true', cwd=self.inside, env={'PRISM_AGENT': path})
+            self.assertEqual(done.returncode, 125, done)
+            self.assertIn(path.encode(), done.stderr)
+            self.assertIn(b'install prism-agent', done.stderr)
+        self.write('agent', b'#!/bin/sh\nexit 3\n')
+        done = self.run_prism('run', '--', 'true', cwd=self.inside, env={'PRISM_AGENT': self.agent})
+        self.assertEqual(done.returncode, 125, done)
+        self.assertTrue(done.stderr.startswith(b'prism: native: '), done)
+
+    def test_closed(self):
+        """whichever of its three descriptors are closed, no other file takes their place"""
+        for closed in ('0<&-', '1>&-', '2>&-', '0<&- 2>&-', '0<&- 1>&- 2>&-'):
+            with self.subTest(closed):
+                done = subprocess.run(['sh', '-c', f'exec {closed}; exec "$0" run -- sh -c "exit 7"', PRISM],
+                                      cwd=self.inside, capture_output=True, timeout=base.DEADLINE, check=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (7, b'', b''))
+
+
+if __name__ == '__main__':
+    taptest.main()
