@@ -118,23 +118,6 @@ add_view (PrismDockerAsked *asked,
   return NULL;
 }
 
-/* The commands' ids: what was set, or the folder's owner where an ordinary user's own
- * folder is to be written, or the one that images know nothing of. */
-static void
-choose_user (PrismDockerAsked *asked, const PrismDockerPath *workspace)
-{
-  asked->uid = asked->gid = PRISM_DOCKER_USER;
-  if (asked->options->user != NULL)
-    {
-      prism_docker_parse_user (asked->options->user, &asked->uid, &asked->gid);
-      return;
-    }
-  if (workspace == NULL || asked->caller == 0 || workspace->uid == 0 || workspace->gid == 0)
-    return;
-  asked->uid = workspace->uid;
-  asked->gid = workspace->gid;
-}
-
 static void
 take_workspace (PrismDockerAsked *asked, GString *offenders)
 {
@@ -161,7 +144,6 @@ take_workspace (PrismDockerAsked *asked, GString *offenders)
   else
     asked->workspace = g_strdup (found.path);
   g_free (found.path);
-  choose_user (asked, view != NULL ? &view->source : NULL);
 }
 
 static void
@@ -310,6 +292,31 @@ check_socket (const char *path, GString *offenders)
                          MOST_SOCKET);
 }
 
+/* The commands' ids: what was set, or the owner of what an ordinary user shows to be worked in
+ * (the workspace, else the first that is to be written), or the one that images know nothing of. */
+static void
+choose_user (PrismDockerAsked *asked)
+{
+  const PrismDockerPath *own = NULL;
+
+  asked->uid = asked->gid = PRISM_DOCKER_USER;
+  if (asked->options->user != NULL)
+    {
+      prism_docker_parse_user (asked->options->user, &asked->uid, &asked->gid);
+      return;
+    }
+  for (guint i = 0; i < asked->views->len && own == NULL; i++)
+    {
+      const PrismDockerView *view = asked->views->pdata[i];
+      if (view->writable || g_strcmp0 (view->source.path, asked->workspace) == 0)
+        own = &view->source;
+    }
+  if (own == NULL || asked->caller == 0 || own->uid == 0 || own->gid == 0)
+    return;
+  asked->uid = own->uid;
+  asked->gid = own->gid;
+}
+
 void
 prism_docker_look (PrismDockerAsked *asked, GString *offenders)
 {
@@ -324,6 +331,7 @@ prism_docker_look (PrismDockerAsked *asked, GString *offenders)
     add_view (asked, "source", asked->options->source, "/source", FALSE, TRUE, offenders);
   take_mounts (asked, offenders);
   take_layout (asked, offenders);
+  choose_user (asked);
   take_paths (prism_sandbox_spec_get_hide (asked->spec), "hide", FALSE, asked->hide, offenders);
   take_paths (prism_sandbox_spec_get_protect (asked->spec), "protect", TRUE, asked->protect, offenders);
   take_attestation (asked, offenders);

@@ -191,12 +191,25 @@ needs_shift (const PrismDockerAsked *asked)
 static void
 check_owner (const PrismDockerAsked *asked, const PrismDockerView *view, GString *offenders)
 {
-  if (asked->caller != 0 && view->writable && view->source.uid != asked->uid)
+  const PrismDockerPath *source = &view->source;
+
+  if (asked->caller == 0 || !view->writable || source->uid == asked->uid)
+    return;
+  if (source->uid == 0 || source->gid == 0)
+    prism_docker_offend (offenders,
+                         "%s: %s is root's, and no command is root: it could not write there; give the folder to "
+                         "yourself (chown), or use workspace-mode copy",
+                         view->what, source->path);
+  else if (asked->options->user != NULL)
     prism_docker_offend (offenders,
                          "%s: %s belongs to uid %u and commands run as %u: files would be neither's; leave out the "
                          "property user, set it to %u:%u, or use workspace-mode copy",
-                         view->what, view->source.path, view->source.uid, asked->uid, view->source.uid,
-                         view->source.gid);
+                         view->what, source->path, source->uid, asked->uid, source->uid, source->gid);
+  else
+    prism_docker_offend (offenders,
+                         "%s: %s belongs to uid %u and commands run as %u, who owns what else is shown: files would be "
+                         "neither's; show folders of one owner",
+                         view->what, source->path, source->uid, asked->uid);
 }
 
 static char *

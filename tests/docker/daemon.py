@@ -126,7 +126,9 @@ class Place:
         self.options = []
         if self.own:
             os.chmod(self.folder, 0o711)
-            os.mkdir(self.path('images'), 0o755)
+            os.mkdir(self.path('images'))
+            os.chmod(self.path('images'), 0o755 if group is None else 0o775)
+            os.chown(self.path('images'), -1, -1 if group is None else group)
         else:
             with open(self.path('registry.at'), encoding='ascii') as told:
                 self.registry_at = told.read()
@@ -274,7 +276,7 @@ http: {{addr: "127.0.0.1:0"}}
     def image(self, name):
         """The reference of one of images.MAKERS, made when it is first asked for."""
         reference = self.path('images', name)
-        with open(reference, 'a+', encoding='ascii') as file:
+        with open(reference, 'r' if os.path.exists(reference) and not os.access(reference, os.W_OK) else 'a+', encoding='ascii') as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             known = file.read()
@@ -320,7 +322,7 @@ http: {{addr: "127.0.0.1:0"}}
         import and a push would compress 200 MB for nothing."""
         layer = hashlib.sha256()
         size = 0
-        with tempfile.TemporaryFile(dir=self.folder) as spool:
+        with tempfile.TemporaryFile(dir=self.path('images')) as spool:
             for chunk in tar:
                 layer.update(chunk)
                 size += len(chunk)

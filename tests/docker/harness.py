@@ -140,7 +140,7 @@ class Base(unittest.TestCase):
 
     def spec(self, workspace=True, **properties):
         if workspace:
-            properties.setdefault('workspace', Gio.File.new_for_path(self.folder))
+            properties['workspace'] = Gio.File.new_for_path(self.folder) if workspace is True else workspace
         return Prism.SandboxSpec(**properties)
 
     def make(self, options=None, **properties):

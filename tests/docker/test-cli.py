@@ -26,7 +26,7 @@ class Cli(Base):
 
     def test_run(self):
         """A command, its output and its status."""
-        self.assertEqual(self.prism_run('--', 'sh', '-c', 'id -u; pwd; echo made > made; exit 7')[:2], (7, '10001\n/workspace\n'))
+        self.assertEqual(self.prism_run('--', 'sh', '-c', 'id -u; pwd; echo made > made; exit 7')[:2], (7, f'{os.getuid() or 10001}\n/workspace\n'))
         self.assertTrue(os.path.exists(os.path.join(self.folder, 'made')))
         self.assertEqual(self.prism_run('--', 'no-such-program')[0], 127)
         self.assertEqual(self.prism_run('--timeout', '500ms', '--', 'sleep', '60')[0], 124)

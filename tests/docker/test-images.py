@@ -7,6 +7,7 @@ from harness import PLACE, Base, GLib, Prism
 import taptest
 
 COPY = Prism.WorkspaceMode.COPY
+WHO = os.getuid() or 10001  # who commands run as
 
 
 class Images(Base):
@@ -24,7 +25,7 @@ class Images(Base):
         sandbox = self.image('empty')
         self.fails('not-found', sandbox.exec, Prism.Command.new(['true']), None)
         self.fails('not-found', sandbox.exec, Prism.Command.new_shell('true'), None, says='/bin/sh')
-        self.assertEqual(self.out(sandbox, '/workspace/busybox', 'id', '-u'), '10001\n')
+        self.assertEqual(self.out(sandbox, '/workspace/busybox', 'id', '-u'), f'{WHO}\n')
         self.assertEqual(self.out(sandbox, '/workspace/busybox', 'whoami'), 'prism\n')
         sandbox.write_file('/tmp/x', GLib.Bytes.new(b'text'), 0o600, Prism.FileFlags.NONE, None)
         self.assertEqual(sandbox.read_file('/tmp/x', 0, -1, None).get_data(), b'text')
@@ -38,7 +39,7 @@ class Images(Base):
 
     def test_other_libc(self):
         """Programs of musl know the user as well."""
-        sandbox = self.image('musl', user='1234:1234')
+        sandbox = self.image('musl', user='1234:1234', workspace_mode=COPY)
         self.assertEqual(self.out(sandbox, 'hello', 'musl'), 'musl prism /home/prism\n')
 
     def test_entry_point(self):
@@ -46,7 +47,7 @@ class Images(Base):
         before = PLACE.ask('GET', '/volumes')['Volumes'] or []
         sandbox = self.image('entrypoint')
         told = self.inspect(sandbox)
-        self.assertEqual(self.out(sandbox, 'sh', '-c', 'id -u; id -g; pwd; cat /proc/1/comm'), '10001\n10001\n/workspace\nagent\n')
+        self.assertEqual(self.out(sandbox, 'sh', '-c', 'id -u; id -g; pwd; cat /proc/1/comm'), f'{WHO}\n{WHO}\n/workspace\nagent\n')
         self.assertEqual(told['Config']['Healthcheck']['Test'], ['NONE'])
         self.assertNotIn('volume', [mount['Type'] for mount in told['Mounts']])
         self.assertEqual(told['Config']['Labels']['prism.sandbox.id'], sandbox.dup_id())
@@ -58,7 +59,7 @@ class Images(Base):
     def test_own_users(self):
         """An image's own users stay known; a uid of its is somebody with a home that can be written."""
         for user in ('1234:1234', '4321:4321'):
-            sandbox = self.image('passwd', user=user)
+            sandbox = self.image('passwd', user=user, workspace_mode=COPY)
             self.assertIn(self.out(sandbox, 'whoami').strip(), ('prism', 'dev'))
             self.assertEqual(self.out(sandbox, 'sh', '-c', 'echo x > ~/x && cat "$HOME/x"'), 'x\n')
             self.assertIn('root:', self.out(sandbox, 'cat', '/etc/passwd'))

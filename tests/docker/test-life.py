@@ -255,4 +255,6 @@ class Restarts(Base):
 if sys.argv[1:2] == ['--host']:
     be_host(*sys.argv[2:])
 else:
+    if os.getuid() != 0:
+        del Restarts  # who restarts an engine has one of their own, which takes root
     taptest.main()

@@ -10,10 +10,12 @@ from harness import IMAGE, Base, backend
 NAME, DIGEST = IMAGE.split('@')
 
 
-class Refused(Base):
+class Options(Base):
     def refused(self, options, says, code=('refused', 'invalid', 'not-found'), **properties):
         return self.fails(code, lambda: self.make(options, **properties), says=says)
 
+
+class Refused(Options):
     def test_images(self):
         """Only what is pinned by a whole digest, and no option of a program."""
         for image in ('', 'debian', f'{NAME}:latest', f'{NAME}@sha256:' + 'a' * 63, f'{NAME}@sha256:' + 'g' * 64, f'{NAME}@md5:' + 'a' * 32, DIGEST,
@@ -64,11 +66,11 @@ class Refused(Base):
     def test_sockets(self):
         """The engine's socket is shown nowhere."""
         folder = os.path.dirname(self.daemon().socket)
-        for path in (self.daemon().socket, folder):
+        for path, says in ((self.daemon().socket, 'socket'), (folder, 'socket' if os.access(folder, os.R_OK) else 'Permission denied')):
             mount = Prism.Mount.new(harness.Gio.File.new_for_path(path), '/engine', False)
             spec = self.spec()
             spec.add_mount(mount)
-            self.fails(('refused', 'invalid'), lambda: backend(self.daemon()).create_sandbox(spec, None), says='socket')
+            self.fails(('refused', 'invalid'), lambda: backend(self.daemon()).create_sandbox(spec, None), says=says)
 
     def test_privilege(self):
         """What this engine cannot give is refused when it is required."""
@@ -140,7 +142,7 @@ class Source(Base):
         self.assertNotEqual(self.run_in(sandbox, 'sh', '-c', 'echo x > /source/file')[1], 0)
 
 
-class Workspace(Base):
+class Workspace(Options):
     def test_direct(self):
         """Files of a direct workspace are the folder's owner's; modes and set-id bits are not to be abused."""
         sandbox = self.make()
@@ -148,6 +150,25 @@ class Workspace(Base):
         info = os.stat(os.path.join(self.folder, 'made'))
         self.assertEqual((info.st_uid, info.st_gid), (os.stat(self.folder).st_uid, os.stat(self.folder).st_gid))
         self.assertEqual(info.st_mode & 0o6000, 0)
+
+    def test_owner(self):
+        """An ordinary user's commands are who owns the folder; another user, or what is root's, is refused with what to do.
+        Root shows a folder of anybody's, whoever commands run as."""
+        here = os.getuid()
+        self.assertEqual(self.out(self.make(), 'id', '-u'), f'{here or 10001}\n')
+        self.assertEqual(self.out(self.make(workspace_mode=Prism.WorkspaceMode.COPY), 'id', '-u'), '10001\n')
+        outputs = os.path.join(self.folder, 'outputs')
+        os.mkdir(outputs)
+        sandbox = self.make({'outputs': outputs}, workspace_mode=Prism.WorkspaceMode.COPY)
+        self.assertEqual(self.out(sandbox, 'sh', '-c', 'id -u; touch /mnt/user-data/outputs/made'), f'{here or 10001}\n')
+        self.assertEqual(os.stat(os.path.join(outputs, 'made')).st_uid, here)
+        if here:
+            self.refused({'user': '10001:10001'}, [f'belongs to uid {here}', 'leave out', f'{here}:{here}', 'workspace-mode copy'])
+            self.refused({}, ["is root's", 'chown'], workspace=harness.Gio.File.new_for_path('/usr'))
+        else:
+            sandbox = self.make({'user': '4321:4321'})
+            self.out(sandbox, 'touch', 'made')
+            self.assertEqual(os.stat(os.path.join(self.folder, 'made')).st_uid, here)
 
     def test_readonly(self):
         """readonly is read-only."""
