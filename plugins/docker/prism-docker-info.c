@@ -8,6 +8,7 @@
 #define SECCOMP   "name=seccomp"
 #define PROFILE   ",profile="
 #define MOST_TEXT 1024
+#define MOST_BASE (G_MAXINT32 - 1)
 
 static char *
 dup_short (const char *text)
@@ -38,6 +39,24 @@ prism_docker_info_dup_remapped (JsonNode *info)
   if (find_security (info, "name=rootless") != NULL)
     return g_strdup ("the engine runs as an ordinary user (rootless)");
   return NULL;
+}
+
+/* With userns-remap an engine keeps its data in a folder UID.GID, of the ids that are root's there. */
+gboolean
+prism_docker_info_find_base (JsonNode *info, guint *uid, guint *gid)
+{
+  const char *root = prism_http_json_text (prism_http_json_get (info, "DockerRootDir", NULL));
+  const char *name = root != NULL ? strrchr (root, '/') : NULL;
+  g_auto (GStrv) ids = name != NULL ? g_strsplit (name + 1, ".", 3) : NULL;
+  guint64 user, group;
+
+  if (find_security (info, "name=userns") == NULL || ids == NULL || g_strv_length (ids) != 2
+      || !g_ascii_string_to_unsigned (ids[0], 10, 1, MOST_BASE, &user, NULL)
+      || !g_ascii_string_to_unsigned (ids[1], 10, 1, MOST_BASE, &group, NULL))
+    return FALSE;
+  *uid = (guint)user;
+  *gid = (guint)group;
+  return TRUE;
 }
 
 char *

@@ -9,6 +9,9 @@ G_BEGIN_DECLS
 
 /* How users inside are others than the host's, in words; NULL when they are not. */
 char *prism_docker_info_dup_remapped (JsonNode *info);
+/* Which of the host's ids are root's inside, with userns-remap; where that is not to be told, FALSE. Its word:
+ * what a container's users really are is seen when it runs. */
+gboolean prism_docker_info_find_base (JsonNode *info, guint *uid, guint *gid);
 gboolean prism_docker_info_has_runtime (JsonNode *info, const char *name);
 /* "crun, runc"; NULL when it tells of none. */
 char *prism_docker_info_dup_runtimes (JsonNode *info);

@@ -29,7 +29,8 @@ typedef struct
   char id[PRISM_DOCKER_ID_LENGTH + 1];
   char *host; /* this process */
   PrismCapabilities *capabilities;
-  char *remapped; /* the engine's word that users are not the host's */
+  char *remapped;           /* the engine's word that users are not the host's */
+  guint base_uid, base_gid; /* the host's ids of root inside; 0: the same */
   gboolean own_kernel;
   gboolean kept;      /* by the keeper */
   gboolean asked_for; /* the engine was asked to make it */
@@ -175,7 +176,8 @@ ask_set_up (Start *self, GString *offenders, GError **error)
   check_runtime (self, info, offenders);
   self->remapped = prism_docker_info_dup_remapped (info);
   self->own_kernel = self->plan->runtime != NULL && prism_docker_info_is_own_kernel (info, self->plan->runtime);
-  if (self->remapped != NULL && self->plan->shifts->len > 0)
+  if (self->remapped != NULL && self->plan->shifts->len > 0
+      && !prism_docker_info_find_base (info, &self->base_uid, &self->base_gid))
     prism_docker_offend (offenders,
                          "workspace and mounts: %s, so the host's folders cannot be shown with their owner's rights; "
                          "use workspace-mode copy",
@@ -246,9 +248,9 @@ show_shifts (Start *self, GError **error)
         .folder = shift->folder,
         .readonly = shift->readonly,
         .from_uid = shift->from_uid,
-        .to_uid = self->asked.uid,
+        .to_uid = self->base_uid + self->asked.uid,
         .from_gid = shift->from_gid,
-        .to_gid = self->asked.gid,
+        .to_gid = self->base_gid + self->asked.gid,
       };
       if (!prism_docker_watch_show (&showing, error))
         return FALSE;
@@ -438,17 +440,18 @@ check_limits (PrismCapabilities *capabilities, PrismLimits *limits, GError **err
 }
 
 /* A remapped or rootless engine gives commands other ids on the host than inside: what is
- * the host's would be written as somebody else. */
+ * the host's would be written as somebody else, unless it is shown to just those. */
 static gboolean
 check_ids (Start *self, const PrismDockerFacts *facts, GError **error)
 {
-  if (!facts->known || facts->uid == self->asked.uid || self->asked.views->len == 0)
+  guint uid = self->base_uid + self->asked.uid, gid = self->base_gid + self->asked.gid;
+
+  if (!facts->known || (facts->uid == uid && facts->gid == gid) || self->asked.views->len == 0)
     return TRUE;
-  g_set_error (
-      error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
-      "docker: refused: workspace and mounts: commands run as uid %u of the host's, not as %u, since the engine "
-      "maps its users; use workspace-mode copy and no mounts",
-      facts->uid, self->asked.uid);
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+               "docker: refused: workspace and mounts: commands run as %u:%u of the host's, not as %u:%u, since the "
+               "engine maps its users; use workspace-mode copy and no mounts",
+               facts->uid, facts->gid, uid, gid);
   return FALSE;
 }
 

@@ -198,8 +198,9 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.snapshotter.v1.a
         until('dockerd answers', self.answers)
 
     def answers(self):
-        for name in ('containerd', 'dockerd'):
-            self.alive(name, getattr(self, name))
+        for name, process in (('containerd', self.containerd), ('dockerd', self.dockerd)):
+            if process is not None:  # another engine has its own
+                self.alive(name, process)
         try:
             connection = Connection(self.socket, timeout=5)
             connection.request('GET', '/_ping')
