@@ -153,6 +153,24 @@ def tools():
     return tar.close(), []
 
 
+def git():
+    """Busybox and git, with this machine's libc: what the coding tools want of an image."""
+    tar = Tar()
+    add_busybox(tar)
+    program = shutil.which('git')
+    core = subprocess.run([program, '--exec-path'], capture_output=True, text=True, check=True).stdout.strip()
+    tar.host(os.path.realpath(program), '/usr/bin/git')
+    for name in os.listdir(core):  # most are git itself by another name
+        path = os.path.join(core, name)
+        if os.path.realpath(path) == os.path.realpath(program):
+            tar.link(path, '/usr/bin/git')
+    for path in libraries([program]):
+        tar.host(os.path.realpath(path), path)
+    for name in ('etc', 'usr/share/git-core/templates'):
+        tar.folder('/' + name)
+    return tar.close(), []
+
+
 def passwd():
     """With users of its own, one of whom has a home that cannot be written."""
     tar = Tar()
@@ -284,5 +302,5 @@ def work():
     return pipe.chunks_until_end(), []
 
 
-MAKERS = {function.__name__: function for function in (busybox, empty, noshell, entrypoint, musl, passwd, tools, work)}
+MAKERS = {function.__name__: function for function in (busybox, empty, noshell, entrypoint, git, musl, passwd, tools, work)}
 SMALL = ('busybox', 'empty', 'noshell', 'entrypoint', 'musl', 'passwd', 'tools')
