@@ -69,9 +69,11 @@ PROGRAMS = ('dockerd', 'containerd', 'docker-registry', 'containerd-shim', 'cont
 
 
 def control_groups(folder):
-    """The control groups of its containers, one a hierarchy."""
+    """The control groups of its containers, one a hierarchy. crun makes folders of that name, with old process numbers in
+    them, where a hierarchy is not mounted: those are none."""
     roots = ['/sys/fs/cgroup'] + [entry.path for entry in os.scandir('/sys/fs/cgroup') if entry.is_dir(follow_symlinks=False)]
-    return [path for path in (os.path.join(root, os.path.basename(folder)) for root in roots) if os.path.isdir(path)]
+    named = (os.path.join(root, os.path.basename(folder)) for root in roots)
+    return [path for path in named if any(os.path.exists(os.path.join(path, kernels)) for kernels in ('tasks', 'cgroup.controllers'))]
 
 
 def mount_points(folder):

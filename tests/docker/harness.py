@@ -116,7 +116,7 @@ class Base(unittest.TestCase):
         """{id: state} of the containers that were not there when the test began, and the folders."""
         kept = folders() - self.before
         made = [made for made in self.daemon().containers() if made['Id'] not in self.known]
-        shared = PLACE.containers() if self.place else []  # the folders are not a daemon's
+        shared = PLACE.containers() if self.place and PLACE else []  # the folders are not a daemon's
         others = {made['Labels'].get('prism.sandbox.id') for made in made + shared if self.of_another(made)}
         return ({made['Id']: made['State'] for made in made if not self.of_another(made)},
                 {folder for folder in kept if os.path.basename(folder) not in others})
