@@ -44,7 +44,8 @@ while master in sources:
             os.write(1 if fd == master else master, data)
 status = os.waitpid(pid, 0)[1]
 if os.WIFSIGNALED(status):
-    signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+    if os.WTERMSIG(status) != signal.SIGKILL:
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
     os.kill(os.getpid(), os.WTERMSIG(status))
 os._exit(os.WEXITSTATUS(status))
 `;
@@ -308,15 +309,16 @@ export async function streamProcess (method, sandbox, body, who, request, respon
     const ms = Number(request.headers['connect-timeout-ms']);
     if (!(ms > 0))
       return;
-    const timer = setTimeout(() => {
-      if (process.end || subscriber.done)
+    // It holds for the process that was started, whether or not anybody still listens.
+    setTimeout(() => {
+      if (process.end)
         return;
       if (method === 'Start')
         process.signal('SIGKILL');
-      subscriber.fail({code: 'deadline_exceeded', message: 'the operation timed out'});
+      if (!subscriber.done)
+        subscriber.fail({code: 'deadline_exceeded', message: 'the operation timed out'});
       subscriber.drop();
-    }, ms);
-    response.on('close', () => clearTimeout(timer));
+    }, ms).unref();
   };
   if (faults.delayStart)
     setTimeout(begin, faults.delayStart);
