@@ -41,6 +41,7 @@ struct _PrismE2bCall
   GByteArray *bytes;
   GSource *timer, *pause;
   guint tries;
+  GTlsCertificateFlags certificate; /* what is wrong with the server's */
   gboolean late;
   gboolean under_way; /* something asynchronous will come back */
 };
@@ -303,19 +304,53 @@ schedule (PrismE2bCall *call, gint64 ms)
   return TRUE;
 }
 
+/* libsoup cannot read an answer that ends amid its head. */
+static gboolean
+is_cut (const GError *failure)
+{
+  return g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED)
+         || g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT)
+         || g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_BROKEN_PIPE)
+         || g_error_matches (failure, SOUP_SESSION_ERROR, SOUP_SESSION_ERROR_PARSING);
+}
+
+static GError *
+certificate_to_error (GTlsCertificateFlags flags)
+{
+  static const struct
+  {
+    GTlsCertificateFlags flag;
+    const char *text;
+  } faults[] = {
+    { G_TLS_CERTIFICATE_UNKNOWN_CA, "is of no authority that this machine trusts" },
+    { G_TLS_CERTIFICATE_BAD_IDENTITY, "is not for this name" },
+    { G_TLS_CERTIFICATE_NOT_ACTIVATED, "is not valid yet, by this machine's clock" },
+    { G_TLS_CERTIFICATE_EXPIRED, "is no longer valid, by this machine's clock" },
+    { G_TLS_CERTIFICATE_REVOKED, "was revoked" },
+    { G_TLS_CERTIFICATE_INSECURE, "is too weak" },
+  };
+  g_autoptr (GString) text = g_string_new ("the server's certificate");
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (faults); i++)
+    if ((flags & faults[i].flag) != 0)
+      g_string_append_printf (text, "%s %s", n++ > 0 ? "," : "", faults[i].text);
+  return g_error_new_literal (G_TLS_ERROR, G_TLS_ERROR_BAD_CERTIFICATE, n > 0 ? text->str : "the certificate is wrong");
+}
+
 static void
 fail (PrismE2bCall *call, const GError *failure)
 {
-  g_autoptr (GError) late = NULL, error = NULL;
-  gboolean cut = g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED)
-                 || g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT)
-                 || g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_BROKEN_PIPE);
+  g_autoptr (GError) late = NULL, untrusted = NULL, error = NULL;
+  gboolean cut = is_cut (failure);
 
   if (cut && call->request.idempotent
       && schedule (call, PAUSE_MS * (gint64)call->tries + g_random_int_range (0, PAUSE_MS)))
     return;
   if (call->late)
     failure = late = g_error_new_literal (G_IO_ERROR, G_IO_ERROR_TIMED_OUT, "no answer in time");
+  else if (g_error_matches (failure, G_TLS_ERROR, G_TLS_ERROR_BAD_CERTIFICATE) && call->certificate != 0)
+    failure = untrusted = certificate_to_error (call->certificate);
   error = prism_e2b_transport_to_error (failure, call->request.what, call->request.idempotent);
   finish (call, NULL, error);
 }
@@ -448,6 +483,14 @@ add_headers (PrismE2bCall *call)
     }
 }
 
+/* Never accepted; what is wrong with it is said. */
+static gboolean
+look_at_certificate (SoupMessage *message, GTlsCertificate *certificate, GTlsCertificateFlags flags, gpointer data)
+{
+  ((PrismE2bCall *)data)->certificate = flags;
+  return FALSE;
+}
+
 static void
 try_it (PrismE2bCall *call)
 {
@@ -461,6 +504,7 @@ try_it (PrismE2bCall *call)
       return;
     }
   soup_message_add_flags (call->message, SOUP_MESSAGE_NO_REDIRECT);
+  g_signal_connect (call->message, "accept-certificate", G_CALLBACK (look_at_certificate), call);
   add_headers (call);
   if (call->request.body != NULL)
     soup_message_set_request_body_from_bytes (call->message, call->request.type, call->request.body);

@@ -64,13 +64,15 @@ function envelopes (bytes) {
 }
 
 // How output is cut into messages is not said, nor how many keepalives fit; a terminal's
-// output is its shell's.
+// output is its shell's. A deadline is kept by both ends, and either may be first.
 function streamOf (bytes) {
   const output = {}, seen = [];
   for (const {flags, value} of envelopes(bytes)) {
     const [stream, text] = Object.entries(value.event?.data ?? {})[0] ?? [];
     if (stream)
       output[stream] = stream === 'pty' ? '…' : (output[stream] ?? '') + Buffer.from(text, 'base64').toString('latin1');
+    else if (value.error?.code === 'deadline_exceeded')
+      continue;
     else if (!value.event?.keepalive || !seen.some(s => s.value.event?.keepalive))
       seen.push({flags, value});
   }

@@ -155,7 +155,7 @@ function cutAnswer (fault, request, response) {
   if (at === 'request')
     return end(socket, fault.reset);
   if (at === 'body') {
-    request.once('data', () => end(socket, fault.reset));
+    request.once('data', () => end(socket, fault.reset)).once('end', () => end(socket, fault.reset));
     return undefined;
   }
   if (at === 'done') {
@@ -190,7 +190,8 @@ async function own (url, request, response, server) {
   }
   const connections = await new Promise(answer => server.getConnections((error, n) => answer(n)));
   const all = [...sandboxes.values()];
-  return reply(response, 200, {requests: asked, ...counts, streams: streams.all, following: streams.now, connections, met: tally.met,
+  return reply(response, 200, {requests: asked, ...counts, streams: streams.all, following: streams.now, connections, met: tally.met, deadlines: tally.deadlines,
+    tokens: all.map(s => s.token),
     living: sandboxes.size, open: all.filter(s => s.isOpen()).length,
     processes: all.flatMap(s => [...s.processes.values()]).filter(p => !p.end).length});
 }
@@ -201,6 +202,8 @@ async function handle (server, request, response) {
     return own(url, request, response, server);
   const key = `${request.method} ${url.pathname.replace(/\/i[0-9a-f]{20}/, '/ID')}`;
   asked[key] = (asked[key] ?? 0) + 1;
+  if (request.headers['connect-timeout-ms'] !== undefined)
+    tally.deadlines++;
   if (faults.skew)
     response.setHeader('Date', new Date(now()).toUTCString());
   const {refuse: refuseNow, cut: cutNow, ...fault} = meetEvery(request);

@@ -25,7 +25,7 @@ import {envelope} from './wire.mjs';
 
 export let faults = {};
 let calls = 0, turn = 0;
-export const tally = {met: 0};
+export const tally = {met: 0, deadlines: 0}; // faults of `every`; requests that brought a deadline
 
 export function setFaults (value) {
   faults = value;

@@ -58,6 +58,7 @@ class Process {
     this.config = request.process;
     this.tag = request.tag;
     this.subscribers = new Set();
+    this.waiting = []; // output before who started it listens
     const folder = resolve(cwd ?? '', who);
     if (!fs.existsSync(folder))
       throw new RpcFailure('invalid_argument', `cwd '${cwd}' does not exist`);
@@ -87,7 +88,6 @@ class Process {
     for (const name of ['stdout', 'stderr']) {
       this.child[name].on('data', data => this.publish(this.pty ? 'pty' : name, data));
       this.child[name].on('error', () => {});
-      this.child[name].pause(); // until who started it listens
     }
     const forget = () => sandbox.processes.delete(this.pid);
     this.child.on('close', (code, signal) => this.finish(code, signal, forget));
@@ -97,6 +97,8 @@ class Process {
 
   // All subscribers hear all of it, and the slowest holds the process up.
   publish (name, data) {
+    if (this.waiting)
+      return void this.waiting.push([name, data]);
     const piece = this.pty ? PTY_CHUNK : CHUNK;
     for (let at = 0; at < data.length && this.subscribers.size > 0; at += piece) {
       const bytes = envelope(0, {event: {data: {[name]: data.subarray(at, at + piece).toString('base64')}}});
@@ -107,6 +109,12 @@ class Process {
       this.child.stdout.pause();
       this.child.stderr.pause();
     }
+  }
+
+  begin () {
+    const waiting = this.waiting ?? [];
+    this.waiting = null;
+    waiting.forEach(([name, data]) => this.publish(name, data));
   }
 
   goOn () {
@@ -224,7 +232,7 @@ class Subscriber {
     streams.all++;
     streams.now++;
     this.write(envelope(0, {event: {start: {pid: process.pid}}}));
-    process.goOn();
+    process.begin();
     const raw = own('raw');
     if (raw !== undefined)
       this.write(Buffer.from(raw, 'hex'));
@@ -296,7 +304,7 @@ export async function streamProcess (method, sandbox, body, who, request, respon
   }
   const early = request.fault?.early ?? takeOnce('early');
   if (request.instead || early !== undefined)
-    process.goOn();
+    process.begin();
   if (request.instead)
     return request.instead();
   if (early !== undefined) {
