@@ -3,13 +3,16 @@
 // A server that speaks the hosted service's wire, for tests: both planes on one port of
 // 127.0.0.1, real processes and real files of this machine, real times to live.
 //
-//   e2b-server.mjs [--port N] [--tls CERTIFICATE KEY]
+//   e2b-server.mjs [--port N] [--tls CERTIFICATE KEY] [--apart]
 //
 // says "listening PORT" and runs until its input ends, or a SIGTERM comes; then everything
 // that its sandboxes started is ended.
 //
+// --apart: in a room of bubblewrap's, where no file of this machine is but its programs, and
+// /workspace, /home/user and /tmp are new ones; every process in there ends with it.
+//
 // What is faked: a sandbox is no machine but a set of processes, all of one user; files are
-// those of this machine; its network policy is checked, kept and shown, and not enforced; a
+// those of this machine, or of the room; its network policy is checked, kept and shown, and not enforced; a
 // pause with memory stops the processes; a snapshot and a fork have the settings of their
 // sandbox and none of its processes.
 //
@@ -18,6 +21,8 @@
 import http from 'node:http';
 import https from 'node:https';
 import fs from 'node:fs';
+import path from 'node:path';
+import {spawn} from 'node:child_process';
 import {ENVD_PORT, Failure, RpcFailure, answerOf, parse, readBody, unwrap, user} from './e2b/wire.mjs';
 import {faults, meetEvery, setFaults, takeFault, tally} from './e2b/faults.mjs';
 import {control, counts, isControl, now, sandboxes} from './e2b/sandbox.mjs';
@@ -252,11 +257,28 @@ const option = name => {
   const at = process.argv.indexOf(name);
   return at > 0 ? process.argv.slice(at + 1) : undefined;
 };
-const tls = option('--tls');
-const server = tls ? https.createServer({cert: fs.readFileSync(tls[0]), key: fs.readFileSync(tls[1])}, listen) : http.createServer(listen);
-server.keepAliveTimeout = 60000;
-server.requestTimeout = 0;
-server.on('clientError', (error, socket) => socket.destroy());
-server.listen(Number(option('--port')?.[0] ?? 0), '127.0.0.1', () => console.log(`listening ${server.address().port}`));
-process.stdin.on('end', quit).on('error', quit).resume();
-process.on('SIGTERM', quit);
+
+// This program once more, in a room of its own. It has this one's input and output.
+function moveApart () {
+  const script = process.argv[1], seen = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/opt', '/etc', path.dirname(script),
+    path.dirname(process.execPath)].filter(name => fs.existsSync(name));
+  const child = spawn('bwrap', ['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp',
+    '--dir', '/workspace', '--dir', '/home/user', '--dir', '/root', ...seen.flatMap(name => ['--ro-bind', name, name]), '--setenv', 'HOME', '/home/user',
+    process.execPath, script, ...process.argv.slice(2).filter(text => text !== '--apart')], {stdio: 'inherit'});
+  child.on('error', error => { console.error(`e2b-server: bwrap: ${error.message}`); process.exit(1); });
+  child.on('exit', code => process.exit(code ?? 1));
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+}
+
+function serve () {
+  const tls = option('--tls');
+  const server = tls ? https.createServer({cert: fs.readFileSync(tls[0]), key: fs.readFileSync(tls[1])}, listen) : http.createServer(listen);
+  server.keepAliveTimeout = 60000;
+  server.requestTimeout = 0;
+  server.on('clientError', (error, socket) => socket.destroy());
+  server.listen(Number(option('--port')?.[0] ?? 0), '127.0.0.1', () => console.log(`listening ${server.address().port}`));
+  process.stdin.on('end', quit).on('error', quit).resume();
+  process.on('SIGTERM', quit);
+}
+
+option('--apart') ? moveApart() : serve();
