@@ -48,6 +48,8 @@
 #include "prism-sandbox-error.h"
 #include "prism-sandbox-spec.h"
 #include "prism-sandbox.h"
+#include "prism-suspension.h"
+#include "prism-suspensions.h"
 #include "prism-tool-error.h"
 #include "prism-tool-result.h"
 #include "prism-tool.h"

@@ -32,4 +32,8 @@ char *prism_action_quote_argv (const char *const *argv);
  * identity, kind, operation, paths, command, and then of all else that is set. */
 char *prism_action_dup_key (PrismAction *self, const char *scope, const char *identity, const char *directory_identity);
 
+/* What an answer that comes later is bound to: the same but for the sandbox, which may be another
+ * one by then; with @call, the run, session and call too. */
+char *prism_action_dup_binding (PrismAction *self, gboolean call, const char *directory_identity);
+
 G_END_DECLS

@@ -373,19 +373,14 @@ append_arguments (GString *json, GBytes *arguments)
   append_member (json, "arguments", hash);
 }
 
-/* Scope and identity first, then the action in the form that other systems hash too, then
- * what makes it another action though all that is equal. */
-char *
-prism_action_dup_key (PrismAction *self, const char *scope, const char *identity, const char *directory_identity)
+/* The action in the form that other systems hash too, then what makes it another action though
+ * all that is equal. */
+static void
+append_action (GString *json, PrismAction *self, const char *directory_identity)
 {
   static const char *const none[] = { NULL };
   const char *const *paths = prism_action_get_paths (self);
-  g_autoptr (GString) json = g_string_new ("[");
 
-  append_string (json, scope);
-  g_string_append_c (json, ',');
-  append_string (json, identity);
-  g_string_append_c (json, ',');
   append_string (json, prism_action_get_kind (self));
   g_string_append_c (json, ',');
   append_string (json, prism_action_get_operation (self));
@@ -399,9 +394,44 @@ prism_action_dup_key (PrismAction *self, const char *scope, const char *identity
   append_list (json, "env", prism_action_get_env (self));
   append_arguments (json, prism_action_get_arguments (self));
   append_member (json, "summary", prism_action_get_summary (self));
+}
+
+/* Scope and identity first. */
+char *
+prism_action_dup_key (PrismAction *self, const char *scope, const char *identity, const char *directory_identity)
+{
+  g_autoptr (GString) json = g_string_new ("[");
+
+  append_string (json, scope);
+  g_string_append_c (json, ',');
+  append_string (json, identity);
+  g_string_append_c (json, ',');
+  append_action (json, self, directory_identity);
   append_member (json, "sandbox", prism_action_get_sandbox_id (self));
   append_member (json, "tree", prism_action_get_tree_root (self));
   append_member (json, "workspace", prism_action_get_workspace (self));
+  g_string_append_c (json, ']');
+  return prism_fingerprint (json->str, json->len);
+}
+
+char *
+prism_action_dup_binding (PrismAction *self, gboolean call, const char *directory_identity)
+{
+  g_autoptr (GString) json = g_string_new ("[");
+
+  append_string (json, call ? "call" : "action");
+  g_string_append_c (json, ',');
+  append_string (json, "suspension");
+  g_string_append_c (json, ',');
+  append_action (json, self, directory_identity);
+  append_member (json, "tree", prism_action_get_tree_root (self));
+  append_member (json, "workspace", prism_action_get_workspace (self));
+  if (call)
+    {
+      append_member (json, "run", prism_action_get_run_id (self));
+      append_member (json, "session", prism_action_get_session_id (self));
+      append_member (json, "call", prism_action_get_call_id (self));
+    }
   g_string_append_c (json, ']');
   return prism_fingerprint (json->str, json->len);
 }

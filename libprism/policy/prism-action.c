@@ -21,6 +21,7 @@ enum
   TEXT_SANDBOX_ID,
   TEXT_TREE_ROOT,
   TEXT_WORKSPACE,
+  TEXT_CALL_ID,
   N_TEXTS
 };
 
@@ -298,6 +299,14 @@ install_texts (void)
    * Since: 1.0
    */
   install_text (TEXT_WORKSPACE, "workspace");
+  /**
+   * PrismAction:call-id:
+   *
+   * The call that it is of: what an answer that comes later is for.
+   *
+   * Since: 1.0
+   */
+  install_text (TEXT_CALL_ID, "call-id");
 }
 
 static void
@@ -535,6 +544,24 @@ prism_action_get_sandbox_id (PrismAction *self)
   g_return_val_if_fail (PRISM_IS_ACTION (self), NULL);
 
   return self->texts[TEXT_SANDBOX_ID];
+}
+
+/**
+ * prism_action_get_call_id:
+ * @self: an action
+ *
+ * Gets the call that it is of.
+ *
+ * Returns: (transfer none) (nullable): the call that it is of
+ *
+ * Since: 1.0
+ */
+const char *
+prism_action_get_call_id (PrismAction *self)
+{
+  g_return_val_if_fail (PRISM_IS_ACTION (self), NULL);
+
+  return self->texts[TEXT_CALL_ID];
 }
 
 /**
@@ -788,6 +815,24 @@ prism_action_set_identity (PrismAction *self, const char *run_id, const char *se
   set_text (self, TEXT_RUN_ID, run_id);
   set_text (self, TEXT_SESSION_ID, session_id);
   set_text (self, TEXT_SANDBOX_ID, sandbox_id);
+}
+
+/**
+ * prism_action_set_call_id:
+ * @self: an action that no policy was asked about
+ * @call_id: (nullable): the call that it is of, the same when it is made again
+ *
+ * Says which call it is of. It is no part of what an approval is remembered for; an answer that
+ * comes later ([class@Suspensions]) is for this call.
+ *
+ * Since: 1.0
+ */
+void
+prism_action_set_call_id (PrismAction *self, const char *call_id)
+{
+  g_return_if_fail (PRISM_IS_ACTION (self));
+
+  set_text (self, TEXT_CALL_ID, call_id);
 }
 
 /**

@@ -45,7 +45,7 @@ typedef enum
  * names), command (a line for a shell) or argv (no shell), directory (where it runs),
  * env (NAME=VALUE, beside the sandbox's own), arguments (bytes that say all else that
  * matters; hashed, never shown), summary (shown to who is asked), run-id, session-id,
- * sandbox-id, tree-root and workspace (the tree is a sandbox's: its root inside, and the
+ * call-id, sandbox-id, tree-root and workspace (the tree is a sandbox's: its root inside, and the
  * host folder that it is; without them paths are the host's). */
 #define PRISM_TYPE_ACTION (prism_action_get_type ())
 PRISM_AVAILABLE_IN_1_0
@@ -114,6 +114,11 @@ void                prism_action_set_identity      (PrismAction        *self,
                                                     const char         *run_id,
                                                     const char         *session_id,
                                                     const char         *sandbox_id);
+PRISM_AVAILABLE_IN_1_0
+const char         *prism_action_get_call_id       (PrismAction        *self);
+PRISM_AVAILABLE_IN_1_0
+void                prism_action_set_call_id       (PrismAction        *self,
+                                                    const char         *call_id);
 PRISM_AVAILABLE_IN_1_0
 const char         *prism_action_get_tree_root     (PrismAction        *self);
 PRISM_AVAILABLE_IN_1_0

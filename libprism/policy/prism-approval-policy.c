@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "prism-approval-store-private.h"
+#include "prism-approval-suspend-private.h"
 #include "prism-command-judge-private.h"
 #include "prism-decision-private.h"
 #include "prism-enum-types.h"
@@ -34,6 +35,7 @@ struct _PrismApprovalPolicy
   PrismPathGuard *guard;
   char *guard_fault;
   PrismApprovalStore *store;
+  PrismSuspensions *suspensions; /* (nullable): nobody is waited for */
 };
 
 enum
@@ -130,6 +132,7 @@ prism_approval_policy_finalize (GObject *object)
   g_clear_object (&self->guard);
   g_free (self->guard_fault);
   prism_approval_store_unref (self->store);
+  g_clear_object (&self->suspensions);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (prism_approval_policy_parent_class)->finalize (object);
 }
@@ -534,6 +537,57 @@ ask_somebody (PrismApprovalPolicy *self, PrismCheckOperation *operation, PrismDe
   prism_operation_emit (PRISM_OPERATION (operation), emit_request, emission, free_emission, NULL, NULL);
 }
 
+typedef struct
+{
+  PrismSuspensions *suspensions;
+  PrismSuspension *suspension;
+} Fresh;
+
+static void
+emit_suspended (gpointer data)
+{
+  Fresh *fresh = data;
+
+  prism_suspensions_emit_suspended (fresh->suspensions, fresh->suspension);
+}
+
+static void
+free_fresh (gpointer data)
+{
+  Fresh *fresh = data;
+
+  g_object_unref (fresh->suspensions);
+  g_object_unref (fresh->suspension);
+  g_free (fresh);
+}
+
+/* It reads and writes files: in a thread where the caller does not wait. What the policy says is
+ * asked for again there, so that one thing is judged and begun. */
+static void
+suspend_in_thread (gpointer policy, PrismOperation *operation)
+{
+  PrismApprovalPolicy *self = policy;
+  PrismAction *action = prism_check_operation_get_action (PRISM_CHECK_OPERATION (operation));
+  g_autoptr (PrismDecision) question = prism_approval_policy_evaluate (self, action);
+  g_autofree char *directory = identify_directory (self, action);
+  PrismSuspension *suspension = NULL;
+  g_autoptr (PrismDecision) decision = NULL;
+
+  if (prism_decision_get_verdict (question) != PRISM_VERDICT_ASK)
+    decision = g_object_ref (question);
+  else
+    decision = prism_approval_suspend (self->suspensions, (const char *const *)self->roots, action, directory, question,
+                                       prism_operation_get_cancellable (operation), &suspension);
+  if (suspension != NULL)
+    {
+      Fresh *fresh = g_new (Fresh, 1);
+
+      *fresh = (Fresh){ g_object_ref (self->suspensions), suspension };
+      prism_operation_emit (operation, emit_suspended, fresh, free_fresh, NULL, NULL);
+    }
+  prism_check_operation_complete (PRISM_CHECK_OPERATION (operation), decision);
+}
+
 static void
 approval_policy_check (PrismPolicy *policy, PrismCheckOperation *operation)
 {
@@ -544,6 +598,8 @@ approval_policy_check (PrismPolicy *policy, PrismCheckOperation *operation)
 
   if (prism_decision_get_verdict (decision) != PRISM_VERDICT_ASK)
     prism_check_operation_complete (operation, decision);
+  else if (self->suspensions != NULL)
+    prism_operation_run_in_thread (PRISM_OPERATION (operation), suspend_in_thread);
   else if (!g_signal_has_handler_pending (self, requested_signal, 0, FALSE))
     {
       denied = deny_unasked (decision, "nobody is there to be asked");
@@ -708,6 +764,45 @@ prism_approval_policy_get_rules (PrismApprovalPolicy *self)
   g_return_val_if_fail (PRISM_IS_APPROVAL_POLICY (self), NULL);
 
   return self->rules;
+}
+
+/**
+ * prism_approval_policy_set_suspensions:
+ * @self: a policy that was asked about nothing so far
+ * @suspensions: (nullable): where questions are put down
+ *
+ * From now on nobody is waited for, and the signal is not emitted: what needs approval is denied with
+ * `approval-suspended`, and allowed once when somebody has allowed it there and the policy would still
+ * ask. Answers that are remembered for a run or session are neither looked at nor made.
+ *
+ * Since: 1.0
+ */
+void
+prism_approval_policy_set_suspensions (PrismApprovalPolicy *self, PrismSuspensions *suspensions)
+{
+  g_return_if_fail (PRISM_IS_APPROVAL_POLICY (self));
+  g_return_if_fail (suspensions == NULL || PRISM_IS_SUSPENSIONS (suspensions));
+  g_return_if_fail (!g_atomic_int_get (&self->frozen));
+
+  g_set_object (&self->suspensions, suspensions);
+}
+
+/**
+ * prism_approval_policy_get_suspensions:
+ * @self: a policy
+ *
+ * Gets where questions are put down.
+ *
+ * Returns: (transfer none) (nullable): where questions are put down
+ *
+ * Since: 1.0
+ */
+PrismSuspensions *
+prism_approval_policy_get_suspensions (PrismApprovalPolicy *self)
+{
+  g_return_val_if_fail (PRISM_IS_APPROVAL_POLICY (self), NULL);
+
+  return self->suspensions;
 }
 
 /**

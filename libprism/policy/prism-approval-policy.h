@@ -4,6 +4,7 @@
 #include "prism-approval-request.h"
 #include "prism-command-rule.h"
 #include "prism-policy.h"
+#include "prism-suspensions.h"
 
 G_BEGIN_DECLS
 
@@ -51,6 +52,11 @@ GPtrArray           *prism_approval_policy_get_rules           (PrismApprovalPol
 PRISM_AVAILABLE_IN_1_0
 PrismDecision       *prism_approval_policy_evaluate            (PrismApprovalPolicy *self,
                                                                 PrismAction         *action);
+PRISM_AVAILABLE_IN_1_0
+void                 prism_approval_policy_set_suspensions     (PrismApprovalPolicy *self,
+                                                                PrismSuspensions    *suspensions);
+PRISM_AVAILABLE_IN_1_0
+PrismSuspensions    *prism_approval_policy_get_suspensions     (PrismApprovalPolicy *self);
 PRISM_AVAILABLE_IN_1_0
 void                 prism_approval_policy_forget              (PrismApprovalPolicy *self);
 

@@ -272,6 +272,18 @@ prism_approval_request_get_pending (PrismApprovalRequest *self)
   return prism_approval_flight_is_open (self->flight);
 }
 
+char *
+prism_approval_dup_text (PrismAction *action, PrismDecision *question)
+{
+  const char *why = prism_decision_get_reason (question), *which = prism_decision_get_rule (question);
+  g_autofree char *text = prism_action_dup_text (action);
+  g_autofree char *reason = prism_visible_text (why != NULL ? why : "the policy asks", 1000, NULL);
+  g_autofree char *rule = which != NULL ? prism_visible_text (which, 1000, NULL) : NULL;
+
+  return g_strdup_printf ("%swhy: %s\n%s%s%s", text, reason, rule != NULL ? "rule: " : "", rule != NULL ? rule : "",
+                          rule != NULL ? "\n" : "");
+}
+
 /**
  * prism_approval_request_dup_text:
  * @self: a request
@@ -286,20 +298,9 @@ prism_approval_request_get_pending (PrismApprovalRequest *self)
 char *
 prism_approval_request_dup_text (PrismApprovalRequest *self)
 {
-  g_autofree char *action = NULL;
-  g_autofree char *rule = NULL;
-  g_autofree char *reason = NULL;
-
   g_return_val_if_fail (PRISM_IS_APPROVAL_REQUEST (self), NULL);
 
-  action = prism_action_dup_text (self->action);
-  reason = prism_visible_text (
-      prism_approval_request_get_reason (self) != NULL ? prism_approval_request_get_reason (self) : "the policy asks",
-      1000, NULL);
-  if (prism_approval_request_get_rule (self) != NULL)
-    rule = prism_visible_text (prism_approval_request_get_rule (self), 1000, NULL);
-  return g_strdup_printf ("%swhy: %s\n%s%s%s", action, reason, rule != NULL ? "rule: " : "", rule != NULL ? rule : "",
-                          rule != NULL ? "\n" : "");
+  return prism_approval_dup_text (self->action, self->question);
 }
 
 /**

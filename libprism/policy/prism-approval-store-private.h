@@ -31,8 +31,8 @@ guint prism_approval_store_get_size (PrismApprovalStore *self);
 typedef struct
 {
   char *flight_key;
-  char *answer_key; /* (nullable): where any answer is remembered */
-  char *always_key; /* (nullable): where an answer for always is */
+  char *answer_key;  /* (nullable): where any answer is remembered */
+  char *always_key;  /* (nullable): where an answer for always is */
   gint64 timeout_ms; /* 0: none */
   gboolean exclusive;
 } PrismApprovalTerms;
@@ -54,6 +54,9 @@ gboolean prism_approval_flight_answer (PrismApprovalFlight *self, PrismApprovalA
 gboolean prism_approval_flight_settle (PrismApprovalFlight *self, PrismDecision *decision);
 /* Nobody holds the request any more. */
 void prism_approval_flight_drop (PrismApprovalFlight *self);
+
+/* What whoever is asked is shown, on every surface. */
+char *prism_approval_dup_text (PrismAction *action, PrismDecision *question);
 
 /* Takes a reference to @flight. */
 PrismApprovalRequest *prism_approval_request_new (PrismAction *action,

@@ -19,5 +19,7 @@ G_BEGIN_DECLS
 #define PRISM_REASON_APPROVAL_DENIED_CACHED "approval-denied-cached"
 #define PRISM_REASON_APPROVAL_TIMED_OUT     "approval-timed-out"
 #define PRISM_REASON_APPROVAL_CANCELLED     "approval-cancelled"
+#define PRISM_REASON_APPROVAL_SUSPENDED     "approval-suspended"
+#define PRISM_REASON_APPROVAL_USED          "approval-used"
 
 G_END_DECLS

@@ -12,6 +12,7 @@ struct _PrismDecision
   char *reason_id, *reason, *rule, *remedy;
   gboolean exclusive, cached;
   PrismAction *modified;
+  PrismSuspension *suspension;
 };
 
 enum
@@ -26,6 +27,7 @@ enum
   PROP_EXCLUSIVE,
   PROP_CACHED,
   PROP_MODIFIED,
+  PROP_SUSPENSION,
   N_PROPS
 };
 
@@ -71,6 +73,9 @@ prism_decision_set_property (GObject *object, guint id, const GValue *value, GPa
     case PROP_MODIFIED:
       self->modified = g_value_dup_object (value);
       break;
+    case PROP_SUSPENSION:
+      self->suspension = g_value_dup_object (value);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     }
@@ -110,6 +115,9 @@ prism_decision_get_property (GObject *object, guint id, GValue *value, GParamSpe
     case PROP_MODIFIED:
       g_value_set_object (value, self->modified);
       break;
+    case PROP_SUSPENSION:
+      g_value_set_object (value, self->suspension);
+      break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     }
@@ -125,6 +133,7 @@ prism_decision_finalize (GObject *object)
   g_free (self->rule);
   g_free (self->remedy);
   g_clear_object (&self->modified);
+  g_clear_object (&self->suspension);
   G_OBJECT_CLASS (prism_decision_parent_class)->finalize (object);
 }
 
@@ -216,6 +225,14 @@ prism_decision_class_init (PrismDecisionClass *klass)
    * Since: 1.0
    */
   props[PROP_MODIFIED] = g_param_spec_object ("modified", NULL, NULL, PRISM_TYPE_ACTION, fixed);
+  /**
+   * PrismDecision:suspension:
+   *
+   * What waits for an answer, or what was answered: see [class@Suspensions].
+   *
+   * Since: 1.0
+   */
+  props[PROP_SUSPENSION] = g_param_spec_object ("suspension", NULL, NULL, PRISM_TYPE_SUSPENSION, fixed);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
 
@@ -424,12 +441,31 @@ prism_decision_get_modified (PrismDecision *self)
 }
 
 /**
+ * prism_decision_get_suspension:
+ * @self: a decision
+ *
+ * Gets what waits for an answer (the reason's id is `approval-suspended` then), or by which answer it
+ * is allowed: then it has begun, and whoever acts says how it ended ([method@Suspensions.end]).
+ *
+ * Returns: (transfer none) (nullable): what waits, or what was answered
+ *
+ * Since: 1.0
+ */
+PrismSuspension *
+prism_decision_get_suspension (PrismDecision *self)
+{
+  g_return_val_if_fail (PRISM_IS_DECISION (self), NULL);
+
+  return self->suspension;
+}
+
+/**
  * prism_decision_enforce:
  * @self: a decision
  * @error: return location for an error
  *
  * Makes an error of whatever is not a yes: %PRISM_POLICY_ERROR_DENIED, with the reason
- * and with what would allow it.
+ * and with what would allow it, or %PRISM_POLICY_ERROR_SUSPENDED.
  *
  * Returns: whether it may happen
  *
@@ -443,9 +479,12 @@ prism_decision_enforce (PrismDecision *self, GError **error)
 
   if (self->verdict == PRISM_VERDICT_ALLOW)
     return TRUE;
-  g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED, "denied (%s): %s%s%s",
-               self->reason_id != NULL ? self->reason_id : "policy",
-               self->reason != NULL ? self->reason : "the policy gives no reason", self->remedy != NULL ? "; " : "",
-               self->remedy != NULL ? self->remedy : "");
+  if (g_strcmp0 (self->reason_id, PRISM_REASON_APPROVAL_SUSPENDED) == 0)
+    g_set_error_literal (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_SUSPENDED, self->reason);
+  else
+    g_set_error (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED, "denied (%s): %s%s%s",
+                 self->reason_id != NULL ? self->reason_id : "policy",
+                 self->reason != NULL ? self->reason : "the policy gives no reason", self->remedy != NULL ? "; " : "",
+                 self->remedy != NULL ? self->remedy : "");
   return FALSE;
 }

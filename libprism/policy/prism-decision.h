@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "prism-types.h"
+#include "prism-suspension.h"
 
 G_BEGIN_DECLS
 
@@ -25,7 +25,8 @@ typedef enum
 
 /* Properties: verdict, allowed, reason-id (a stable word), reason (a sentence), rule
  * (which rule decided), remedy (what would allow it), exclusive (nothing else of the turn
- * runs beside it), cached (a remembered answer), modified (do this in its place). */
+ * runs beside it), cached (a remembered answer), modified (do this in its place),
+ * suspension (what waits for an answer, or was answered). */
 #define PRISM_TYPE_DECISION (prism_decision_get_type ())
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_FINAL_TYPE (PrismDecision, prism_decision, PRISM, DECISION, GObject)
@@ -53,6 +54,8 @@ PRISM_AVAILABLE_IN_1_0
 gboolean       prism_decision_get_cached    (PrismDecision *self);
 PRISM_AVAILABLE_IN_1_0
 PrismAction   *prism_decision_get_modified  (PrismDecision *self);
+PRISM_AVAILABLE_IN_1_0
+PrismSuspension *prism_decision_get_suspension (PrismDecision *self);
 PRISM_AVAILABLE_IN_1_0
 gboolean       prism_decision_enforce       (PrismDecision *self,
                                              GError       **error);

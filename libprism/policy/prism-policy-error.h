@@ -24,6 +24,7 @@ GQuark prism_policy_error_quark (void);
  * @PRISM_POLICY_ERROR_NOT_SUPPORTED: a policy asks for what is not there
  * @PRISM_POLICY_ERROR_TIMEOUT: a policy did not answer in time
  * @PRISM_POLICY_ERROR_CANCELLED: the caller cancelled before there was a decision
+ * @PRISM_POLICY_ERROR_SUSPENDED: somebody is to answer, and may take longer than this lives
  *
  * What can be wrong with a policy.
  *
@@ -38,6 +39,7 @@ typedef enum
   PRISM_POLICY_ERROR_NOT_SUPPORTED,
   PRISM_POLICY_ERROR_TIMEOUT,
   PRISM_POLICY_ERROR_CANCELLED,
+  PRISM_POLICY_ERROR_SUSPENDED,
 } PrismPolicyError;
 
 G_END_DECLS

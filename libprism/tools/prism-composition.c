@@ -454,6 +454,26 @@ prism_composition_set_policy (PrismComposition *self, PrismPolicy *policy)
 }
 
 /**
+ * prism_composition_set_suspensions:
+ * @self: a composition that is not bound
+ * @suspensions: (nullable): where questions are put down
+ *
+ * From now on ask_user_decision waits for nobody, and question-asked is not emitted: the question is
+ * put down, the call fails with %PRISM_TOOL_ERROR_SUSPENDED, and has its answer when it is made again
+ * after somebody gave one. What needs approval waits so too where the policy has them
+ * ([method@ApprovalPolicy.set_suspensions]).
+ *
+ * Since: 1.0
+ */
+void
+prism_composition_set_suspensions (PrismComposition *self, PrismSuspensions *suspensions)
+{
+  g_return_if_fail (PRISM_IS_COMPOSITION (self) && !self->bound);
+  g_return_if_fail (suspensions == NULL || PRISM_IS_SUSPENSIONS (suspensions));
+  g_set_object (&self->settings->suspensions, suspensions);
+}
+
+/**
  * prism_composition_set_tool_policy:
  * @self: a composition that is not bound
  * @tool: a tool's name

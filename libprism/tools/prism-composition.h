@@ -4,6 +4,7 @@
 #include "prism-policy.h"
 #include "prism-question.h"
 #include "prism-sandbox.h"
+#include "prism-suspensions.h"
 #include "prism-tool.h"
 
 G_BEGIN_DECLS
@@ -42,6 +43,8 @@ PRISM_AVAILABLE_IN_1_0
 void prism_composition_set_sandbox (PrismComposition *self, PrismSandbox *sandbox);
 PRISM_AVAILABLE_IN_1_0
 void prism_composition_set_policy (PrismComposition *self, PrismPolicy *policy);
+PRISM_AVAILABLE_IN_1_0
+void prism_composition_set_suspensions (PrismComposition *self, PrismSuspensions *suspensions);
 PRISM_AVAILABLE_IN_1_0
 void prism_composition_set_tool_policy (PrismComposition *self, const char *tool, PrismPolicy *policy);
 /* The host folder that a sandbox's workspace is, where it is one: approvals show it. */

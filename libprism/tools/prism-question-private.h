@@ -14,6 +14,7 @@ typedef struct
 } PrismQuestionOption;
 
 PrismQuestion *prism_question_new (const char *question, gboolean multiple, gboolean allow_custom, gsize most_custom);
+gsize prism_question_get_most_custom (PrismQuestion *self);
 void prism_question_set_call_id (PrismQuestion *self, const char *call_id);
 void prism_question_add_option (
     PrismQuestion *self, const char *id, const char *label, const char *const *pros, const char *const *cons);

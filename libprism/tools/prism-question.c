@@ -156,6 +156,12 @@ prism_question_get_call_id (PrismQuestion *self)
   return self->call_id;
 }
 
+gsize
+prism_question_get_most_custom (PrismQuestion *self)
+{
+  return self->most_custom;
+}
+
 void
 prism_question_set_call_id (PrismQuestion *self, const char *call_id)
 {

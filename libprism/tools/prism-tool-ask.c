@@ -204,9 +204,12 @@ prism_tool_run_ask (PrismToolRun *run, GError **error)
   g_auto (GStrv) ids = NULL;
   g_autofree char *custom = NULL;
 
-  if (question == NULL || !prism_tool_authorize (run, &ask, error) || !ask_person (run, question, error))
+  if (question == NULL || !prism_tool_authorize (run, &ask, error))
     return FALSE;
-  if (!prism_question_wait (question, timeout_s, run->cancellable, &ids, &custom, error))
+  if (run->settings->suspensions != NULL
+          ? !prism_tool_await_answer (run, &ask, question, &ids, &custom, error)
+          : !ask_person (run, question, error)
+                || !prism_question_wait (question, timeout_s, run->cancellable, &ids, &custom, error))
     return FALSE;
   prism_tool_add_string (run, "question", prism_question_get_question (question));
   add_options (run, question);

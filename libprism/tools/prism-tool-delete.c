@@ -62,3 +62,21 @@ prism_tool_run_delete (PrismToolRun *run, GError **error)
   g_free (paths[0]);
   return done;
 }
+
+gboolean
+prism_tool_is_absent (PrismToolRun *run, const char *path)
+{
+  g_autoptr (GError) fault = NULL;
+  g_autoptr (PrismFileEntry) entry = prism_tree_stat (run->settings->tree, path, run->cancellable, &fault);
+
+  return entry == NULL && g_error_matches (fault, PRISM_TREE_FAULT, PRISM_TREE_FAULT_NOT_FOUND);
+}
+
+/* By absence. */
+gboolean
+prism_tool_prove_delete (PrismToolRun *run)
+{
+  g_autofree char *path = prism_tool_dup_path (run, "path", NULL);
+
+  return path != NULL && prism_tool_is_absent (run, path);
+}

@@ -16,6 +16,8 @@ static const PrismErrorCodeName names[] = {
   { PRISM_TOOL_ERROR_CANCELLED, "ERR_PRISM_TOOL_CANCELLED" },
   { PRISM_TOOL_ERROR_NOT_SUPPORTED, "ERR_PRISM_TOOL_NOT_SUPPORTED" },
   { PRISM_TOOL_ERROR_COMPOSITION, "ERR_PRISM_SANDBOX_CODING_COMPOSITION" },
+  { PRISM_TOOL_ERROR_SUSPENDED, "ERR_PRISM_TOOL_SUSPENDED" },
+  { PRISM_TOOL_ERROR_UNKNOWN, "ERR_PRISM_TOOL_UNKNOWN" },
   { 0, NULL },
 };
 
@@ -64,6 +66,8 @@ prism_tool_error_nick (PrismToolError code)
     [PRISM_TOOL_ERROR_CANCELLED] = "cancelled",
     [PRISM_TOOL_ERROR_NOT_SUPPORTED] = "not-supported",
     [PRISM_TOOL_ERROR_COMPOSITION] = "composition",
+    [PRISM_TOOL_ERROR_SUSPENDED] = "suspended",
+    [PRISM_TOOL_ERROR_UNKNOWN] = "unknown",
   };
 
   return (guint)code < G_N_ELEMENTS (nicks) ? nicks[code] : "failed";

@@ -31,6 +31,9 @@ GQuark prism_tool_error_quark (void);
  * @PRISM_TOOL_ERROR_CANCELLED: cancelled
  * @PRISM_TOOL_ERROR_NOT_SUPPORTED: not here
  * @PRISM_TOOL_ERROR_COMPOSITION: the parts do not make one workspace
+ * @PRISM_TOOL_ERROR_SUSPENDED: nothing was done: somebody is to answer, and the call is to be made
+ *   again then
+ * @PRISM_TOOL_ERROR_UNKNOWN: the call began before, and whether it was done is not known
  *
  * What can be wrong with a tool's call.
  *
@@ -50,6 +53,8 @@ typedef enum
   PRISM_TOOL_ERROR_CANCELLED,
   PRISM_TOOL_ERROR_NOT_SUPPORTED,
   PRISM_TOOL_ERROR_COMPOSITION,
+  PRISM_TOOL_ERROR_SUSPENDED,
+  PRISM_TOOL_ERROR_UNKNOWN,
 } PrismToolError;
 
 G_END_DECLS

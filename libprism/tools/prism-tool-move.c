@@ -89,3 +89,16 @@ prism_tool_run_move (PrismToolRun *run, GError **error)
   g_free (paths[1]);
   return done;
 }
+
+/* By where it is, and is no more. */
+gboolean
+prism_tool_prove_move (PrismToolRun *run)
+{
+  g_autofree char *from = prism_tool_dup_path (run, "from", NULL);
+  g_autofree char *to = from != NULL ? prism_tool_resolve (run, prism_tool_get_string (run, "to"), NULL) : NULL;
+  g_autoptr (PrismFileEntry) there = NULL;
+
+  if (to != NULL && prism_tool_is_absent (run, from))
+    there = prism_tree_stat (run->settings->tree, to, run->cancellable, NULL);
+  return there != NULL;
+}

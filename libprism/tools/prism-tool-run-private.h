@@ -18,6 +18,8 @@ typedef struct
   gboolean exclusive;
   gboolean (*run) (PrismToolRun *run, GError **error);
   void (*accept) (JsonObject *arguments); /* (nullable): other forms that models send */
+  /* (nullable): whether what is there now proves that this very call was done. */
+  gboolean (*prove) (PrismToolRun *run);
 } PrismToolKind;
 
 struct _PrismToolRun
@@ -31,6 +33,8 @@ struct _PrismToolRun
   JsonBuilder *metadata; /* an open object */
   PrismTree *tree;       /* the settings', in which the paths of prism_tool_authorize() are held */
   GPtrArray *entered;    /* paths that this run has for itself */
+  GPtrArray *begun;      /* PrismSuspension, by whose answers it runs */
+  PrismSuspension *used; /* by whose answer it began before */
 };
 
 /* Answers the operation. */
@@ -76,6 +80,23 @@ typedef struct
 /* Waits until nobody else writes to the paths, holds what they are, asks, and makes sure that
  * they are that still: from then on they are used by run->tree, which knows what it holds. */
 gboolean prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error);
+PrismAction *prism_tool_make_action (PrismToolRun *run, const PrismToolAsk *ask);
+
+/* --- what waits for an answer: prism-tool-suspend.c -------------------------------------------------- */
+
+/* Says that it is suspended, and as what. */
+gboolean prism_tool_fail_suspended (PrismToolRun *run, PrismSuspension *suspension, GError **error);
+/* Writes down how what began ended. */
+void prism_tool_end_begun (PrismToolRun *run, const GError *error);
+/* It began before, and the tree proves that it was done: then that is its answer. */
+gboolean prism_tool_reconcile (PrismToolRun *run, PrismSuspension *suspension);
+/* The answer to @question that somebody gave, or an error; what is given is one of the two. */
+gboolean prism_tool_await_answer (PrismToolRun *run,
+                                  const PrismToolAsk *ask,
+                                  PrismQuestion *question,
+                                  char ***ids,
+                                  char **custom_text,
+                                  GError **error);
 
 /* --- the tree ------------------------------------------------------------------------------------------ */
 

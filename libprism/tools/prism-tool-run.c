@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prism-action-private.h"
+#include "prism-decision-private.h"
 #include "prism-operation-private.h"
 
 gint64
@@ -211,8 +212,8 @@ policy_of (PrismToolRun *run)
   return own != NULL ? own : run->settings->policy;
 }
 
-static PrismAction *
-make_action (PrismToolRun *run, const PrismToolAsk *ask)
+PrismAction *
+prism_tool_make_action (PrismToolRun *run, const PrismToolAsk *ask)
 {
   PrismAction *action = prism_action_new (ask->kind, ask->operation);
   PrismToolContext *context = prism_tool_operation_get_context (run->operation);
@@ -235,6 +236,7 @@ make_action (PrismToolRun *run, const PrismToolAsk *ask)
   prism_action_set_identity (action, context != NULL ? prism_tool_context_get_run_id (context) : NULL,
                              context != NULL ? prism_tool_context_get_session_id (context) : NULL,
                              run->settings->sandbox_id);
+  prism_action_set_call_id (action, context != NULL ? prism_tool_context_get_call_id (context) : NULL);
   if (run->settings->sandboxed)
     prism_action_set_tree (action, root, run->settings->workspace);
   return action;
@@ -365,14 +367,36 @@ take_modified (PrismToolRun *run, const PrismToolAsk *ask, PrismAction *modified
   return paths == NULL || take_paths (run, ask, error);
 }
 
+/* Takes @decision, as the other two do. */
+static gboolean
+deny_suspended (PrismToolRun *run, PrismDecision *decision, GError **error)
+{
+  prism_tool_fail_suspended (run, prism_decision_get_suspension (decision), error);
+  g_object_unref (decision);
+  return FALSE;
+}
+
+static gboolean
+deny_used (PrismToolRun *run, PrismDecision *decision, GError **error)
+{
+  g_set_object (&run->used, prism_decision_get_suspension (decision));
+  prism_tool_fail (error, PRISM_TOOL_ERROR_UNKNOWN, "%s", prism_decision_get_reason (decision));
+  g_object_unref (decision);
+  return FALSE;
+}
+
 /* Takes @decision. */
 static gboolean
 deny (PrismToolRun *run, PrismDecision *decision, GError **error)
 {
   const char *reason = prism_decision_get_reason (decision), *remedy = prism_decision_get_remedy (decision);
+  const char *id = prism_decision_get_reason_id (decision);
 
-  prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s",
-                   prism_decision_get_reason_id (decision) != NULL ? prism_decision_get_reason_id (decision) : "policy",
+  if (g_strcmp0 (id, PRISM_REASON_APPROVAL_SUSPENDED) == 0)
+    return deny_suspended (run, decision, error);
+  if (g_strcmp0 (id, PRISM_REASON_APPROVAL_USED) == 0)
+    return deny_used (run, decision, error);
+  prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s", id != NULL ? id : "policy",
                    reason != NULL ? reason : "the policy says no", remedy != NULL ? "; " : "",
                    remedy != NULL ? remedy : "");
   tell (run, (Event){ .what = (char *)run->kind->name, .decision = decision });
@@ -401,10 +425,12 @@ prism_tool_authorize (PrismToolRun *run, const PrismToolAsk *ask, GError **error
     return FALSE;
   if (policy == NULL)
     return TRUE;
-  action = make_action (run, ask);
+  action = prism_tool_make_action (run, ask);
   if (!say_objects (run, ask, action, error))
     return FALSE;
   decision = prism_policy_check (policy, action, run->cancellable, &wrong);
+  if (decision != NULL && prism_decision_get_allowed (decision) && prism_decision_get_suspension (decision) != NULL)
+    g_ptr_array_add (run->begun, g_object_ref (prism_decision_get_suspension (decision)));
   if (g_cancellable_is_cancelled (run->cancellable))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
   if (decision == NULL)
@@ -500,11 +526,16 @@ prism_tool_run (PrismToolSettings *settings, const PrismToolKind *kind, PrismToo
   json_builder_begin_object (run.metadata);
   run.tree = g_object_ref (settings->tree);
   run.entered = g_ptr_array_new_with_free_func (g_free);
-  if (check_arguments (&run, &error))
-    kind->run (&run, &error);
+  run.begun = g_ptr_array_new_with_free_func (g_object_unref);
+  if (check_arguments (&run, &error) && !kind->run (&run, &error) && run.used != NULL
+      && prism_tool_reconcile (&run, run.used))
+    g_clear_error (&error);
+  prism_tool_end_begun (&run, error);
   leave_all (&run);
   answer (&run, error);
   g_ptr_array_unref (run.entered);
+  g_ptr_array_unref (run.begun);
+  g_clear_object (&run.used);
   g_object_unref (run.tree);
   g_object_unref (run.result);
 }

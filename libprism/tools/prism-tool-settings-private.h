@@ -77,6 +77,7 @@ typedef struct
   PrismTree *place; /* commands; the same but for mixed wiring */
   gboolean sandboxed, read_only, git, git_aware, read_before_write;
   PrismPolicy *policy;
+  PrismSuspensions *suspensions; /* (nullable): questions wait there */
   GHashTable *policies; /* a tool's name -> PrismPolicy */
   GPtrArray *checks;    /* PrismToolCheck */
   gint64 limits[PRISM_TOOL_N_LIMITS];

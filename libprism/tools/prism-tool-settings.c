@@ -103,6 +103,7 @@ prism_tool_settings_unref (PrismToolSettings *self)
   g_clear_object (&self->tree);
   g_clear_object (&self->place);
   g_clear_object (&self->policy);
+  g_clear_object (&self->suspensions);
   g_hash_table_unref (self->policies);
   g_ptr_array_unref (self->checks);
   g_hash_table_unref (self->seen);

@@ -55,7 +55,7 @@ const PrismToolKind prism_tool_kinds[] = {
     OBJECT (TEXT ("path", PATH_TEXT) "," STRING ("content", "The whole content") "," FLAG (
                 "force", "Although the file was not read, or changed since"),
             "\"path\",\"content\""),
-    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_write, NULL },
+    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_write, NULL, prism_tool_prove_write },
   { "edit", "Edit a file",
     "Replaces texts in a file. Each oldText must be there exactly once; all are looked for in the file as it "
     "is, and "
@@ -131,7 +131,7 @@ const PrismToolKind prism_tool_kinds[] = {
     OBJECT (TEXT ("path", PATH_TEXT) "," FLAG ("recursive", "A folder with all in it") "," NUMBER (
                 "maxEntries", 1, 100000, "Give up after so many entries (default 10000)"),
             "\"path\""),
-    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_delete, NULL },
+    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_delete, NULL, prism_tool_prove_delete },
   { "move", "Move a file",
     "Moves or renames a file, a folder or a symbolic link itself. The folder that it goes to has to be there; "
     "what is "
@@ -139,7 +139,7 @@ const PrismToolKind prism_tool_kinds[] = {
     OBJECT (TEXT ("from", "What to move") "," TEXT ("to", "Its new path, name included") "," FLAG ("overwrite",
                                                                                                    "Replace a file"),
             "\"from\",\"to\""),
-    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_move, NULL },
+    PRISM_EFFECT_LOCAL_MUTATION, FALSE, prism_tool_run_move, NULL, prism_tool_prove_move },
   { NULL },
 };
 

@@ -89,3 +89,17 @@ prism_tool_run_write (PrismToolRun *run, GError **error)
   prism_tool_add_string (run, "path", shown);
   return TRUE;
 }
+
+/* By equal bytes. */
+gboolean
+prism_tool_prove_write (PrismToolRun *run)
+{
+  const char *content = prism_tool_get_string (run, "content");
+  g_autoptr (GBytes) wanted = g_bytes_new_static (content, strlen (content));
+  g_autofree char *path = prism_tool_dup_path (run, "path", NULL);
+  g_autoptr (GBytes) there = NULL;
+
+  if (path != NULL)
+    there = prism_tree_read (run->settings->tree, path, 0, (gint64)strlen (content) + 1, run->cancellable, NULL);
+  return there != NULL && g_bytes_equal (there, wanted);
+}
