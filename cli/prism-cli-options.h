@@ -24,7 +24,6 @@ typedef struct
   char **credential;
   char *policy;
   char *approve;
-  char *suspend;
   char *audit;
   char **limits;
   char **settings;

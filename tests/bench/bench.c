@@ -359,6 +359,9 @@ main (int argc, char **argv)
       bench_egress_rows (&bench);
       bench_egress_inside_rows (&bench);
       bench_docker_rows (&bench);
+#ifdef BENCH_E2B
+      bench_e2b_rows (&bench);
+#endif
     }
   write_json (json_path);
   tear_down (&bench);

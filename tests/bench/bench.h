@@ -87,6 +87,7 @@ void bench_policy_rows (Bench *bench);
 void bench_egress_rows (Bench *bench);
 void bench_egress_inside_rows (Bench *bench);
 void bench_docker_rows (Bench *bench);
+void bench_e2b_rows (Bench *bench);
 /* 10,000 files, 49 MB, in a new folder. */
 void bench_make_tree (const char *tree);
 /* The worker behind the heap rows: bench --worker MIB. */

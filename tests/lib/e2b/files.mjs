@@ -57,14 +57,27 @@ function entry (name, sandbox) {
     ...(target ? {symlinkTarget: target} : {}), ...(metadata ? {metadata} : {})};
 }
 
+// A name that is no UTF-8 is one that the whole answer cannot say.
+function namesIn (folder) {
+  return fs.readdirSync(folder, {encoding: 'buffer'}).map(bytes => {
+    const name = bytes.toString();
+    if (!Buffer.from(name).equals(bytes))
+      throw new RpcFailure('internal', 'string field contains invalid UTF-8');
+    return name;
+  }).sort();
+}
+
 function walk (folder, depth, entries, sandbox) {
-  for (const name of fs.readdirSync(folder).sort()) {
+  for (const name of namesIn(folder)) {
     const one = path.join(folder, name);
     try {
       entries.push(entry(one, sandbox));
       if (depth > 1 && fs.lstatSync(one).isDirectory())
         walk(one, depth - 1, entries, sandbox);
-    } catch {} // it is gone meanwhile
+    } catch (error) {
+      if (error.code !== 'not_found' && error.code !== 'ENOENT')
+        throw error; // else it is gone meanwhile
+    }
   }
   return entries;
 }

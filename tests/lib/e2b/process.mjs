@@ -50,6 +50,18 @@ if os.WIFSIGNALED(status):
 os._exit(os.WEXITSTATUS(status))
 `;
 
+// A command is not reaped before its output is at its end, as the agent's are not: until then it
+// is a zombie. Says its pid on descriptor 3, waits for the end of 4, and ends as it did.
+const KEEPER = `
+open P, ">&=", 3; open W, "<&=", 4;
+$pid = fork;
+if (!$pid) { close P; close W; exec "/bin/sh", "-c", q(exec "$0" "$@"), @ARGV; exit 127 }
+syswrite P, "$pid\n"; close P; close STDIN; close STDOUT; close STDERR;
+sysread W, $x, 1; waitpid $pid, 0;
+kill $? & 127, $$ if $? & 127;
+exit $? >> 8;
+`;
+
 class Process {
   constructor (sandbox, request, who) {
     const {cmd, args = [], envs = {}, cwd} = request.process ?? {};
@@ -72,22 +84,25 @@ class Process {
       this.child = spawn('/usr/bin/python3', ['-c', TERMINAL, request.pty.size.cols, request.pty.size.rows, cmd, ...args].map(String),
         {...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe']});
     else
-      this.child = spawn('/bin/sh', ['-c', 'exec "$0" "$@"', cmd, ...args],
-        {...options, stdio: [this.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe']});
+      this.child = spawn('/usr/bin/perl', ['-e', KEEPER, '--', cmd, ...args],
+        {...options, stdio: [this.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe', 'pipe']});
     this.child.on('error', () => {});
     if (this.child.pid === undefined)
       throw new RpcFailure('internal', 'cannot start it');
     this.pid = this.child.pid;
     this.child.stdin?.on('error', () => {});
     this.child.stdio[4]?.on('error', () => {});
-    // Of a terminal, the pid is its command's.
-    this.ready = this.pty ? new Promise(answer => this.child.stdio[3].once('data', line => {
+    // The pid is the command's, not that of who waits for it.
+    this.ready = new Promise(answer => this.child.stdio[3].once('data', line => {
       this.pid = Number(line);
       answer();
-    })) : Promise.resolve();
+    }).once('close', answer));
+    this.child.stdio[3].on('error', () => {});
+    let open = 2;
     for (const name of ['stdout', 'stderr']) {
       this.child[name].on('data', data => this.publish(this.pty ? 'pty' : name, data));
       this.child[name].on('error', () => {});
+      this.child[name].on('close', () => --open === 0 && this.reap());
     }
     const forget = () => sandbox.processes.delete(this.pid);
     this.child.on('close', (code, signal) => this.finish(code, signal, forget));
@@ -137,6 +152,11 @@ class Process {
     for (const subscriber of [...this.subscribers])
       subscriber.finish(this.end);
     setTimeout(forget, KEPT_MS).unref();
+  }
+
+  reap () {
+    if (!this.pty)
+      this.child.stdio[4].end();
   }
 
   signal (name) {
@@ -194,6 +214,7 @@ export const unaryProcess = {
       throw new RpcFailure('unimplemented', `invalid signal: ${body.signal}`);
     process.signalled = true;
     process.signal(body.signal.slice(7));
+    process.reap();
     return {};
   },
   Update: (sandbox, body) => {
@@ -321,8 +342,10 @@ export async function streamProcess (method, sandbox, body, who, request, respon
     setTimeout(() => {
       if (process.end)
         return;
-      if (method === 'Start')
+      if (method === 'Start') {
         process.signal('SIGKILL');
+        process.reap();
+      }
       if (!subscriber.done)
         subscriber.fail({code: 'deadline_exceeded', message: 'the operation timed out'});
       subscriber.drop();

@@ -123,6 +123,7 @@ export class Sandbox {
 
   resume (seconds) {
     this.state = 'running';
+    this.busyUntil = 0; // connect waits for the way to end
     counts.resumed++;
     // A running one's rules are what is stored, not what the last change left out.
     this.live = {internet: this.internet ?? undefined, ...this.network};

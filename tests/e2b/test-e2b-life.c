@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What happens to a sandbox elsewhere: it is paused, killed or out of time, and reached over a
+ * network that fails. */
+#include <libsoup/soup.h>
+#include <string.h>
+
+#include "e2b-local.h"
+
+#define DEADLINE_US (60 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  E2bLocal *local;
+  PrismBackend *backend;
+  PrismSandbox *sandbox;
+} Box;
+
+static PrismSandbox *
+make (Box *box, gint64 wall_ms)
+{
+  g_autoptr (PrismSandboxSpec) spec = e2b_local_new_spec (box->local);
+  g_autoptr (GError) error = NULL;
+  PrismSandbox *sandbox;
+
+  g_assert_true (prism_limits_set (prism_sandbox_spec_get_limits (spec), "wall-time-ms", wall_ms, &error));
+  sandbox = prism_backend_create_sandbox (box->backend, spec, NULL, &error);
+  g_assert_no_error (error);
+  return sandbox;
+}
+
+static void
+set_up (Box *box, gconstpointer data)
+{
+  box->local = e2b_local_new (NULL);
+  box->backend = e2b_local_new_backend (box->local);
+}
+
+static void
+tear_down (Box *box, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  e2b_local_set_faults (box->local, "{}");
+  if (box->sandbox != NULL)
+    {
+      prism_sandbox_close (box->sandbox, NULL, &error);
+      g_assert_no_error (error);
+    }
+  g_clear_object (&box->sandbox);
+  g_assert_cmpint (e2b_local_count (box->local, "living"), ==, 0);
+  g_clear_object (&box->backend);
+  e2b_local_free (box->local);
+}
+
+/* Until the server says so. */
+static void
+wait_for (Box *box, const char *name, gint64 value)
+{
+  for (gint64 end = g_get_monotonic_time () + DEADLINE_US; e2b_local_count (box->local, name) != value;)
+    g_assert_cmpint (g_get_monotonic_time (), <, end);
+}
+
+static PrismResult *
+sh (Box *box, const char *line)
+{
+  g_autoptr (PrismCommand) command = prism_command_new_shell (line);
+  g_autoptr (GError) error = NULL;
+  PrismResult *result = prism_sandbox_exec (box->sandbox, command, NULL, &error);
+
+  g_assert_no_error (error);
+  return result;
+}
+
+static void
+assert_works (Box *box)
+{
+  g_autoptr (PrismResult) result = sh (box, "exit 5");
+
+  g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, 5);
+}
+
+static void
+assert_refused (Box *box, int code, const char *says)
+{
+  g_autoptr (PrismCommand) command = prism_command_new_shell ("true");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = prism_sandbox_exec (box->sandbox, command, NULL, &error);
+
+  g_assert_error (error, PRISM_SANDBOX_ERROR, code);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, says));
+}
+
+/* --- a command under way ---------------------------------------------------------------------- */
+
+typedef struct
+{
+  PrismResult *result;
+  GError *error;
+  gboolean begun, done;
+} Running;
+
+static void
+said (PrismCommand *command, PrismStream stream, GBytes *bytes, gpointer data)
+{
+  ((Running *)data)->begun = TRUE;
+}
+
+static void
+ended (GObject *source, GAsyncResult *answer, gpointer data)
+{
+  Running *running = data;
+
+  running->result = prism_sandbox_exec_finish (PRISM_SANDBOX (source), answer, &running->error);
+  running->done = TRUE;
+}
+
+static void
+begin (Box *box, Running *running)
+{
+  g_autoptr (PrismCommand) command = prism_command_new_shell ("echo begun; exec sleep 1000");
+
+  g_signal_connect (command, "output", G_CALLBACK (said), running);
+  prism_sandbox_exec_async (box->sandbox, command, NULL, ended, running);
+  while (!running->begun && !running->done)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_false (running->done);
+}
+
+static void
+finish (Running *running)
+{
+  while (!running->done)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+assert_lost (Running *running)
+{
+  finish (running);
+  g_assert_no_error (running->error);
+  g_test_message ("%s", prism_result_get_reason (running->result));
+  g_assert_cmpint (prism_result_get_outcome (running->result), ==, PRISM_OUTCOME_LOST);
+  g_assert_nonnull (prism_result_get_reason (running->result));
+  g_clear_object (&running->result);
+}
+
+/* Another handle of the same one, as another program has it. */
+static PrismSandbox *
+connect (Box *box)
+{
+  g_autofree char *reference = prism_sandbox_dup_reference (box->sandbox);
+  g_autoptr (GError) error = NULL;
+  PrismSandbox *other = prism_backend_connect_sandbox (box->backend, reference, NULL, &error);
+
+  g_assert_no_error (error);
+  return other;
+}
+
+static void
+test_paused_elsewhere (Box *box, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (e2b_local_get_folder (box->local), "x", NULL);
+  g_autoptr (PrismSandbox) other = NULL;
+  g_autoptr (GError) error = NULL;
+  Running running = { NULL };
+
+  box->sandbox = make (box, 300000);
+  begin (box, &running);
+  other = connect (box);
+  g_assert_true (prism_sandbox_pause (other, NULL, &error));
+  assert_lost (&running);
+  assert_refused (box, PRISM_SANDBOX_ERROR_STATE, "resume it first");
+  g_assert_null (prism_sandbox_read_file (box->sandbox, path, 0, -1, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
+  g_clear_error (&error);
+  g_assert_cmpint (prism_sandbox_get_status (box->sandbox), ==, PRISM_SANDBOX_STATUS_STOPPED);
+  g_assert_cmpint (e2b_local_count (box->local, "resumed"), ==, 0);
+  g_assert_true (prism_sandbox_resume (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  assert_works (box);
+}
+
+static void
+test_killed_elsewhere (Box *box, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) other = NULL;
+  g_autoptr (GError) error = NULL;
+  Running running = { NULL };
+
+  box->sandbox = make (box, 300000);
+  begin (box, &running);
+  other = connect (box);
+  g_assert_true (prism_sandbox_kill (other, NULL, &error));
+  assert_lost (&running);
+  assert_refused (box, PRISM_SANDBOX_ERROR_LOST, "gone");
+  assert_refused (box, PRISM_SANDBOX_ERROR_STATE, "gone");
+  g_assert_cmpint (prism_sandbox_get_status (box->sandbox), ==, PRISM_SANDBOX_STATUS_FAILED);
+}
+
+/* Its time is over amid a command. */
+static void
+test_expired (Box *box, gconstpointer data)
+{
+  g_autoptr (PrismResult) result = NULL;
+
+  box->sandbox = make (box, 2000);
+  result = sh (box, "exec sleep 1000");
+  g_test_message ("%s", prism_result_get_reason (result));
+  g_assert_true (prism_result_get_outcome (result) == PRISM_OUTCOME_TIMED_OUT
+                 || prism_result_get_outcome (result) == PRISM_OUTCOME_LOST);
+  wait_for (box, "living", 0);
+  assert_refused (box, PRISM_SANDBOX_ERROR_LOST, "gone");
+}
+
+/* Nothing is said for a while: a command that is quiet is not a dead one, and no deadline goes
+ * with any of them. */
+static void
+test_quiet (Box *box, gconstpointer data)
+{
+  static const char *const faults[] = { "{\"keepalive\":100}", "{\"keepalive\":100000}" };
+
+  box->sandbox = make (box, 300000);
+  for (guint i = 0; i < G_N_ELEMENTS (faults); i++)
+    {
+      g_autoptr (PrismResult) result = NULL;
+
+      e2b_local_set_faults (box->local, faults[i]);
+      result = sh (box, "sleep 1.5; exit 5");
+      g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
+      g_assert_cmpint (prism_result_get_exit_code (result), ==, 5);
+    }
+  g_assert_cmpint (e2b_local_count (box->local, "deadlines"), ==, 0);
+}
+
+/* On its way to another state it is refused, and the refusal says so. */
+static void
+test_transition (Box *box, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  box->sandbox = make (box, 300000);
+  e2b_local_set_faults (box->local, "{\"transition\":100000}");
+  g_assert_true (prism_sandbox_pause (box->sandbox, NULL, &error));
+  g_assert_false (prism_sandbox_kill (box->sandbox, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
+  g_assert_nonnull (strstr (error->message, "may live on"));
+  g_clear_error (&error);
+  g_assert_true (prism_sandbox_resume (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+}
+
+/* The service opens a sandbox whose flag a change leaves out: no change may. */
+static void
+test_never_open (Box *box, gconstpointer data)
+{
+  static const char *const rules[][2] = { { "example.com", NULL }, { ".example.org", NULL }, { NULL } };
+  g_autoptr (GError) error = NULL;
+
+  box->sandbox = make (box, 300000);
+  g_assert_cmpint (e2b_local_count (box->local, "open"), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+    {
+      g_autoptr (PrismEgressPolicy) policy = prism_egress_policy_new_static (rules[i], &error);
+
+      g_assert_no_error (error);
+      g_assert_true (prism_sandbox_set_network_policy (box->sandbox, policy, NULL, &error));
+      g_assert_no_error (error);
+      g_assert_cmpint (e2b_local_count (box->local, "open"), ==, 0);
+    }
+}
+
+/* --- the network ------------------------------------------------------------------------------------ */
+
+static void
+assert_unreachable (PrismBackend *backend, const char *says)
+{
+  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
+
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, says));
+  g_assert_null (strstr (error->message, E2B_LOCAL_KEY));
+  /* Nothing was asked, so nothing is unknown. */
+  g_assert_null (strstr (error->message, "whether it was done"));
+}
+
+static void
+test_names (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismBackend) backend = prism_registry_create_backend (prism_registry_get_default (), "e2b", &error);
+
+  g_assert_no_error (error);
+  g_object_set (backend, "api-key", E2B_LOCAL_KEY, "domain", "prism-tests.invalid", NULL);
+  assert_unreachable (backend, "DNS");
+  g_object_set (backend, "api-url", "http://127.0.0.1:1", NULL);
+  assert_unreachable (backend, "check the network");
+}
+
+static void
+openssl (const char *folder, const char *arguments)
+{
+  g_auto (GStrv) argv = NULL;
+  g_autofree char *line = g_strconcat ("openssl ", arguments, NULL);
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_assert_true (g_shell_parse_argv (line, NULL, &argv, &error));
+  g_assert_true (g_spawn_sync (folder, argv, NULL,
+                               G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+                               NULL, NULL, NULL, &status, &error));
+  g_assert_no_error (error);
+  g_assert_true (g_spawn_check_wait_status (status, &error));
+}
+
+#define NEW_KEY "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+
+/* Certificates: a right one, which shows that nothing else is wrong, and three that are not. */
+static void
+test_certificates (void)
+{
+  static const struct
+  {
+    const char *name, *address, *days, *says;
+  } certificates[] = {
+    { "right", "IP:127.0.0.1", "2", NULL },
+    { "other", "DNS:other.example", "2", "is not for this name" },
+    { "old", "IP:127.0.0.1", "-1", "no longer valid" },
+    { "own", "IP:127.0.0.1", "2", "of no authority" },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *folder = g_dir_make_tmp ("e2b-tls-XXXXXX", &error);
+  g_autofree char *authority = g_build_filename (folder, "ca.pem", NULL);
+  g_autoptr (GTlsDatabase) database = NULL;
+  const char *rm[] = { "rm", "-rf", "--", folder, NULL };
+
+  g_assert_true (g_tls_backend_supports_tls (g_tls_backend_get_default ()));
+  openssl (folder, "req -x509 " NEW_KEY "-days 2 -subj /CN=tests -keyout ca.key -out ca.pem");
+  database = g_tls_file_database_new (authority, &error);
+  g_assert_no_error (error);
+  g_tls_backend_set_default_database (g_tls_backend_get_default (), database);
+  for (guint i = 0; i < G_N_ELEMENTS (certificates); i++)
+    {
+      const char *name = certificates[i].name;
+      gboolean own = strcmp (name, "own") == 0;
+      g_autofree char *request = g_strdup_printf (
+          "req %s " NEW_KEY "%s -subj /CN=%s -addext subjectAltName=%s -keyout %s.key -out %s.%s", own ? "-x509" : "",
+          own ? "-days 2" : "", name, certificates[i].address, name, name, own ? "pem" : "csr");
+      g_autofree char *sign =
+          g_strdup_printf ("x509 -req -in %s.csr -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy "
+                           "-days %s -out %s.pem",
+                           name, certificates[i].days, name);
+      g_autofree char *pem = g_strdup_printf ("%s/%s.pem", folder, name),
+                      *key = g_strdup_printf ("%s/%s.key", folder, name);
+      const char *options[] = { "--tls", pem, key, NULL };
+      g_autoptr (E2bLocal) local = NULL;
+      g_autoptr (PrismBackend) backend = NULL;
+
+      openssl (folder, request);
+      if (!own)
+        openssl (folder, sign);
+      local = e2b_local_new (options);
+      backend = e2b_local_new_backend (local);
+      if (certificates[i].says == NULL)
+        {
+          g_autoptr (PrismSandboxSpec) spec = e2b_local_new_spec (local);
+          g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
+          g_assert_no_error (error);
+          g_assert_true (prism_sandbox_close (sandbox, NULL, &error));
+        }
+      else
+        assert_unreachable (backend, certificates[i].says);
+    }
+  g_tls_backend_set_default_database (g_tls_backend_get_default (), NULL);
+  g_spawn_sync (NULL, (char **)rm, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+/* A server that does not speak TLS at all. */
+static void
+test_no_tls (Box *box, gconstpointer data)
+{
+  g_autofree char *url = g_strconcat ("https", strchr (e2b_local_get_url (box->local), ':'), NULL);
+
+  g_object_set (box->backend, "api-url", url, NULL);
+  assert_unreachable (box->backend, "cannot create the sandbox");
+}
+
+#define ADD(path, test) g_test_add ("/e2b/life/" path, Box, NULL, set_up, test, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("paused-elsewhere", test_paused_elsewhere);
+  ADD ("killed-elsewhere", test_killed_elsewhere);
+  ADD ("expired", test_expired);
+  ADD ("quiet", test_quiet);
+  ADD ("transition", test_transition);
+  ADD ("never-open", test_never_open);
+  g_test_add_func ("/e2b/life/names", test_names);
+  g_test_add_func ("/e2b/life/certificates", test_certificates);
+  ADD ("no-tls", test_no_tls);
+  return g_test_run ();
+}
