@@ -5,6 +5,8 @@
  * No terminal, no answer, or anything but a clear yes: no. */
 #include "prism-cli-approve.h"
 
+#include "prism-cli-suspend.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #define KEY_POLICY "prism-cli-policy"
+#define KEY_BEGUN  "prism-cli-begun"
 #define MAX_ANSWER 16
 
 /* --- the policy ------------------------------------------------------------------------------- */
@@ -199,17 +202,33 @@ prism_cli_approve_bare_policy (PrismSandboxSpec *spec)
   return policy != NULL ? g_object_ref (policy) : policy_without_file (spec);
 }
 
+/* Takes @policy; NULL: it cannot be. */
 static PrismApprovalPolicy *
-make_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GCancellable *cancellable)
+put_down (PrismApprovalPolicy *policy, const PrismCliOptions *options, PrismSandboxSpec *spec, GError **error)
+{
+  g_autoptr (PrismSuspensions) store = prism_cli_suspend_open (options, spec, error);
+
+  if (store == NULL)
+    g_clear_object (&policy);
+  else
+    prism_approval_policy_set_suspensions (policy, store);
+  return policy;
+}
+
+/* NULL without an error: nothing needs approval. */
+static PrismApprovalPolicy *
+make_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GCancellable *cancellable, GError **error)
 {
   PrismApprovalPolicy *policy = g_object_get_data (G_OBJECT (spec), KEY_POLICY);
   PrismCliApprove mode = PRISM_CLI_APPROVE_NEVER;
 
   prism_cli_approve_parse (options->approve, &mode, NULL);
   /* Nobody said that anything needs approval. */
-  if (policy == NULL && (options->approve == NULL || mode != PRISM_CLI_APPROVE_ASK))
+  if (policy == NULL && options->suspend == NULL && (options->approve == NULL || mode != PRISM_CLI_APPROVE_ASK))
     return NULL;
   policy = prism_cli_approve_bare_policy (spec);
+  if (options->suspend != NULL)
+    return put_down (policy, options, spec, error);
   if (mode == PRISM_CLI_APPROVE_ALWAYS)
     g_signal_connect (policy, "approval-requested", G_CALLBACK (say_yes), NULL);
   else if (mode == PRISM_CLI_APPROVE_ASK)
@@ -218,9 +237,9 @@ make_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GCancellabl
 }
 
 PrismApprovalPolicy *
-prism_cli_approve_policy (const PrismCliOptions *options, PrismSandboxSpec *spec)
+prism_cli_approve_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GError **error)
 {
-  return make_policy (options, spec, NULL);
+  return make_policy (options, spec, NULL, error);
 }
 
 /* --- the command ------------------------------------------------------------------------------------ */
@@ -269,13 +288,43 @@ gboolean
 prism_cli_approve_command (
     const PrismCliOptions *options, PrismSandboxSpec *spec, gboolean shell, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (PrismApprovalPolicy) policy = make_policy (options, spec, cancellable);
+  g_autoptr (GError) wrong = NULL;
+  g_autoptr (PrismApprovalPolicy) policy = make_policy (options, spec, cancellable, &wrong);
   g_autoptr (PrismAction) action = NULL;
   g_autoptr (PrismDecision) decision = NULL;
+  PrismSuspension *suspension;
 
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&wrong));
+      return FALSE;
+    }
   if (policy == NULL)
     return TRUE;
   action = make_action (options, spec, shell);
   decision = prism_policy_check (PRISM_POLICY (policy), action, cancellable, error);
-  return decision != NULL && prism_decision_enforce (decision, error);
+  if (decision == NULL)
+    return FALSE;
+  suspension = prism_decision_get_suspension (decision);
+  if (prism_decision_get_allowed (decision) && suspension != NULL)
+    g_object_set_data_full (G_OBJECT (spec), KEY_BEGUN, g_object_ref (decision), g_object_unref);
+  else if (suspension != NULL && !options->quiet)
+    prism_cli_hint (_ ("prism approval show %s %s"), options->suspend, prism_suspension_get_id (suspension));
+  return prism_decision_enforce (decision, error);
+}
+
+void
+prism_cli_approve_ended (const PrismCliOptions *options, PrismSandboxSpec *spec, const GError *error)
+{
+  PrismDecision *decision = g_object_get_data (G_OBJECT (spec), KEY_BEGUN);
+  g_autoptr (PrismSuspensions) store = NULL;
+  g_autoptr (GError) wrong = NULL;
+
+  if (decision == NULL)
+    return;
+  store = prism_cli_suspend_open (options, spec, &wrong);
+  if (store == NULL
+      || !prism_suspensions_end (store, prism_suspension_get_id (prism_decision_get_suspension (decision)),
+                                 error != NULL ? error->message : "ok", &wrong))
+    prism_cli_error (wrong);
 }

@@ -17,7 +17,8 @@ gboolean prism_cli_approve_parse (const char *text, PrismCliApprove *mode, GErro
 
 /* The policy that --policy and --approve come to, with somebody to be asked where that is
  * so; NULL: none decides. @spec is what the sandbox is made by. */
-PrismApprovalPolicy *prism_cli_approve_policy (const PrismCliOptions *options, PrismSandboxSpec *spec);
+PrismApprovalPolicy *
+prism_cli_approve_policy (const PrismCliOptions *options, PrismSandboxSpec *spec, GError **error);
 
 /* The same with nobody to be asked: never NULL. */
 PrismApprovalPolicy *prism_cli_approve_bare_policy (PrismSandboxSpec *spec);
@@ -31,5 +32,8 @@ gboolean prism_cli_approve_command (const PrismCliOptions *options,
                                     gboolean shell,
                                     GCancellable *cancellable,
                                     GError **error);
+
+/* How what was allowed with --suspend ended; nothing, where nothing was. */
+void prism_cli_approve_ended (const PrismCliOptions *options, PrismSandboxSpec *spec, const GError *error);
 
 G_END_DECLS

@@ -133,10 +133,11 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
   run->backend = g_strdup (prism_backend_get_name (backend));
   g_object_get (spec, "audit", &run->audit, NULL);
   create (run, backend, spec, options, cancellable);
+  if (run->sandbox != NULL)
+    execute (run, options, command, cancellable);
+  prism_cli_approve_ended (options, spec, run->error);
   if (run->sandbox == NULL)
     return;
-
-  execute (run, options, command, cancellable);
   if (run->result != NULL && options->export_path != NULL && !g_cancellable_is_cancelled (cancellable))
     run->identity = prism_cli_export (run->sandbox, options->export_path, options->quiet, cancellable, &run->error);
   close_sandbox (run);

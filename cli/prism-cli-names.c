@@ -26,6 +26,8 @@ error_type (GQuark domain)
     return PRISM_TYPE_PLUGIN_ERROR;
   if (domain == PRISM_EGRESS_ERROR)
     return PRISM_TYPE_EGRESS_ERROR;
+  if (domain == PRISM_DURABLE_ERROR)
+    return PRISM_TYPE_DURABLE_ERROR;
   if (domain == PRISM_POLICY_ERROR)
     return PRISM_TYPE_POLICY_ERROR;
   if (domain == G_IO_ERROR)

@@ -44,6 +44,8 @@ static GOptionEntry entries[] = {
     N_ ("Stamp a header outside the sandbox on requests to a host"), N_ ("HOST=HEADER:ENVNAME") },
   { "policy", 0, 0, G_OPTION_ARG_FILENAME, &parsed.policy, N_ ("Policy file"), N_ ("FILE") },
   { "approve", 0, 0, G_OPTION_ARG_FILENAME, &parsed.approve, N_ ("never, ask or always"), N_ ("MODE") },
+  { "suspend", 0, 0, G_OPTION_ARG_FILENAME, &parsed.suspend,
+    N_ ("Put what needs approval down there, for prism approval"), N_ ("DIR") },
   { "limit", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.limits, N_ ("Any limit, such as memory-bytes=512M"),
     N_ ("NAME=VALUE") },
   { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &parsed.settings,
@@ -73,9 +75,9 @@ prism_cli_options_entries (void)
 void
 prism_cli_options_clear (PrismCliOptions *self)
 {
-  char **const strings[] = { &self->backend,     &self->workspace, &self->workspace_mode,
-                             &self->export_path, &self->network,   &self->policy,
-                             &self->approve,     &self->audit,     &self->timeout };
+  char **const strings[] = { &self->backend, &self->workspace, &self->workspace_mode, &self->export_path,
+                             &self->network, &self->policy,    &self->approve,        &self->audit,
+                             &self->timeout, &self->suspend };
   char ***const lists[] = { &self->read_only,      &self->read_write,    &self->hide,
                             &self->protect,        &self->env,           &self->allow,
                             &self->preset,         &self->limits,        &self->settings,
@@ -118,6 +120,9 @@ check_combinations (PrismCliOptions *self, GError **error)
     return prism_cli_bad_value (error, _ ("--tty and --no-tty contradict each other"));
   if (self->tty && self->no_input)
     return prism_cli_bad_value (error, _ ("--tty and --no-input contradict each other"));
+  if (self->suspend != NULL && self->approve != NULL)
+    return prism_cli_bad_value (error, _ ("--suspend and --approve contradict each other: what is put down is answered "
+                                          "with prism approval"));
   if (self->verbose && self->quiet)
     return prism_cli_bad_value (error, _ ("--verbose and --quiet contradict each other"));
   if (self->timeout != NULL && !prism_cli_parse_duration (self->timeout, &self->timeout_ms, error))

@@ -24,6 +24,7 @@ typedef struct
   char **credential;
   char *policy;
   char *approve;
+  char *suspend;
   char *audit;
   char **limits;
   char **settings;

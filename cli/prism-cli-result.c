@@ -25,7 +25,9 @@ prism_cli_exit_status (const PrismResult *result, const GError *error, gboolean 
     return PRISM_EXIT_NOT_FOUND;
   if (started && ended == NULL && g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_EXECUTABLE))
     return PRISM_EXIT_NOT_STARTABLE;
-  if (ended == NULL && g_error_matches (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED))
+  if (ended == NULL
+      && (g_error_matches (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_DENIED)
+          || g_error_matches (error, PRISM_POLICY_ERROR, PRISM_POLICY_ERROR_SUSPENDED)))
     return PRISM_EXIT_NOT_STARTABLE;
   if (g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_DENIED) && started && ended == NULL)
     return PRISM_EXIT_NOT_STARTABLE;

@@ -33,11 +33,13 @@ typedef struct
 extern const PrismCliCommand prism_cli_commands[];
 const PrismCliCommand *prism_cli_find_command (const char *name);
 
+GOptionEntry *prism_cmd_approval_entries (void);
 GOptionEntry *prism_cmd_doctor_entries (void);
 GOptionEntry *prism_cmd_inspect_entries (void);
 GOptionEntry *prism_cmd_log_entries (void);
 GOptionEntry *prism_cmd_policy_entries (void);
 GOptionEntry *prism_cmd_proxy_entries (void);
+int prism_cmd_approval (int argc, char **argv);
 int prism_cmd_log (int argc, char **argv);
 int prism_cmd_mcp (int argc, char **argv);
 int prism_cmd_policy (int argc, char **argv);

@@ -105,7 +105,7 @@ offer_value (const char *option, const char *prefix, char **words)
 
   if (g_str_equal (option, "backend"))
     offer_strv (prefix, prism_registry_list_backends (registry), "");
-  else if (g_str_equal (option, "workspace"))
+  else if (g_str_equal (option, "workspace") || g_str_equal (option, "suspend"))
     g_print (":folders\n");
   else if (g_str_equal (option, "workspace-mode"))
     offer_enum (prefix, PRISM_TYPE_WORKSPACE_MODE);

@@ -121,14 +121,23 @@ static PrismComposition *
 compose (const PrismCliOptions *options, PrismSandboxSpec *spec, PrismSandbox *sandbox, GError **error)
 {
   g_autoptr (PrismComposition) composition = prism_composition_new (PRISM_COMPOSITION_MODE_SANDBOX);
-  g_autoptr (PrismApprovalPolicy) policy = prism_cli_approve_policy (options, spec);
+  g_autoptr (GError) wrong = NULL;
+  g_autoptr (PrismApprovalPolicy) policy = prism_cli_approve_policy (options, spec, &wrong);
   GFile *workspace = prism_sandbox_spec_get_workspace (spec);
   g_autofree char *path = workspace != NULL ? g_file_get_path (workspace) : NULL;
 
   prism_composition_set_sandbox (composition, sandbox);
   prism_composition_set_workspace (composition, path);
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&wrong));
+      return NULL;
+    }
   if (policy != NULL)
-    prism_composition_set_policy (composition, PRISM_POLICY (policy));
+    {
+      prism_composition_set_policy (composition, PRISM_POLICY (policy));
+      prism_composition_set_suspensions (composition, prism_approval_policy_get_suspensions (policy));
+    }
   g_object_set (composition, "git", TRUE, NULL);
   return prism_composition_bind (composition, NULL, error) ? g_steal_pointer (&composition) : NULL;
 }
@@ -190,6 +199,7 @@ status_of (PrismToolResult *result)
   switch (prism_tool_result_get_code (result))
     {
     case PRISM_TOOL_ERROR_DENIED:
+    case PRISM_TOOL_ERROR_SUSPENDED:
       return PRISM_EXIT_NOT_STARTABLE;
     case PRISM_TOOL_ERROR_TIMEOUT:
       return PRISM_EXIT_TIMED_OUT;

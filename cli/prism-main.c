@@ -26,6 +26,8 @@ const PrismCliCommand prism_cli_commands[] = {
     prism_cmd_policy, prism_cmd_policy_entries },
   { "tool", N_ ("list | call NAME JSON"), N_ ("The coding tools, one call at a time"), prism_cmd_tool,
     prism_cli_options_entries },
+  { "approval", N_ ("list DIR | show, allow, deny, answer, cancel, forget DIR ID"),
+    N_ ("What was put down with --suspend, and its answers"), prism_cmd_approval, prism_cmd_approval_entries },
   { "log", N_ ("[-f] FILE"), N_ ("An audit file as readable lines"), prism_cmd_log, prism_cmd_log_entries },
   { "version", "", N_ ("Print the version"), prism_cmd_version, NULL },
   { "help", N_ ("[COMMAND]"), N_ ("Show this, or a command's options"), prism_cmd_help, NULL },

@@ -62,10 +62,35 @@ on_worktree_changed (
   prism_mcp_session_log (self->session, PRISM_MCP_LOG_INFO, "prism/worktree", text);
 }
 
+static void
+write_suspension (PrismMcpServer *self, const char *kind, PrismSuspension *suspension)
+{
+  PrismJson *json = prism_mcp_journal_begin (kind);
+
+  prism_json_string (json, "suspension", prism_suspension_get_id (suspension));
+  prism_json_string (json, "reason", prism_suspension_get_reason (suspension));
+  prism_json_string (json, "call", prism_suspension_get_call_id (suspension));
+  prism_mcp_journal_add (self->journal, json);
+}
+
+/* Whoever looks at the log is told how to answer. */
+static void
+on_suspended (PrismSuspensions *suspensions, PrismSuspension *suspension, gpointer data)
+{
+  PrismMcpServer *self = data;
+  const char *id = prism_suspension_get_id (suspension), *folder = prism_suspensions_get_folder (suspensions);
+  g_autofree char *text = g_strdup_printf ("%s waits for an answer: prism approval show %s %s", id, folder, id);
+
+  write_suspension (self, "suspended", suspension);
+  prism_mcp_session_log (self->session, PRISM_MCP_LOG_WARNING, "prism/permission", text);
+}
+
 void
 prism_mcp_events_watch (PrismMcpServer *self)
 {
   g_signal_connect (self->composition, "permission-denied", G_CALLBACK (on_denied), self);
   g_signal_connect (self->composition, "file-changed", G_CALLBACK (on_file_changed), self);
   g_signal_connect (self->composition, "worktree-changed", G_CALLBACK (on_worktree_changed), self);
+  if (self->suspensions != NULL)
+    g_signal_connect (self->suspensions, "suspended", G_CALLBACK (on_suspended), self);
 }

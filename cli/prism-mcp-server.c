@@ -14,6 +14,7 @@
 #include "prism-cli-approve.h"
 #include "prism-cli-export.h"
 #include "prism-cli-signals.h"
+#include "prism-cli-suspend.h"
 #include "prism-mcp-scan.h"
 
 /* How long initialize waits for the sandbox, so that a failure is an answer to it. */
@@ -213,7 +214,7 @@ greet (PrismMcpServer *self)
 {
   self->greeted = TRUE;
   prism_mcp_questions_update (self);
-  if (self->approval_handler == 0 && g_strcmp0 (self->options->approve, "never") != 0)
+  if (self->approval_handler == 0 && self->suspensions == NULL && g_strcmp0 (self->options->approve, "never") != 0)
     tell (self, PRISM_MCP_LOG_WARNING,
           _ ("mcp: this client cannot ask its user (it has no elicitation): what needs approval is denied"));
 }
@@ -308,6 +309,7 @@ compose (PrismMcpServer *self, GError **error)
   g_object_set (self->composition, "git", TRUE, NULL);
   prism_composition_set_sandbox (self->composition, self->sandbox);
   prism_composition_set_policy (self->composition, PRISM_POLICY (self->policy));
+  prism_composition_set_suspensions (self->composition, self->suspensions);
   prism_composition_set_workspace (self->composition, workspace);
   prism_mcp_questions_watch (self);
   prism_mcp_events_watch (self);
@@ -387,6 +389,8 @@ describe (PrismMcpServer *self)
 static gboolean
 prepare (PrismMcpServer *self, GError **error)
 {
+  GError *wrong = NULL;
+
   self->backend = prism_cli_options_backend (self->options, error);
   if (self->backend == NULL)
     return FALSE;
@@ -394,6 +398,13 @@ prepare (PrismMcpServer *self, GError **error)
   if (self->spec == NULL)
     return FALSE;
   self->policy = prism_cli_approve_bare_policy (self->spec);
+  self->suspensions = prism_cli_suspend_open (self->options, self->spec, &wrong);
+  if (wrong != NULL)
+    {
+      g_propagate_error (error, wrong);
+      return FALSE;
+    }
+  prism_approval_policy_set_suspensions (self->policy, self->suspensions);
   if (prism_approval_policy_get_roots (self->policy)[0] != NULL)
     return TRUE;
   return prism_cli_bad_value (error,
@@ -471,6 +482,7 @@ clear (PrismMcpServer *self)
   g_clear_object (&self->sandbox);
   g_clear_object (&self->proxy);
   g_clear_object (&self->policy);
+  g_clear_object (&self->suspensions);
   g_clear_object (&self->spec);
   g_clear_object (&self->backend);
   g_clear_pointer (&self->session, prism_mcp_session_free);

@@ -23,6 +23,7 @@ typedef struct
   PrismBackend *backend;
   PrismSandboxSpec *spec;
   PrismApprovalPolicy *policy;
+  PrismSuspensions *suspensions; /* NULL: what needs approval is asked now, or denied */
   PrismSandbox *sandbox;
   char *sandbox_id;
   PrismComposition *composition;

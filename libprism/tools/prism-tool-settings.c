@@ -168,13 +168,14 @@ prism_tool_settings_enter (PrismToolSettings *self, const char *path, GCancellab
   number = line->next++;
   while (line->serving != number && mine)
     {
-      g_cond_wait (&self->changed, &self->lock);
-      if (line->serving != number && g_cancellable_is_cancelled (cancellable)
-          && line->n_given_up < G_N_ELEMENTS (line->given_up))
+      /* Looked at first: who was cancelled before it came here is woken no more. */
+      if (g_cancellable_is_cancelled (cancellable) && line->n_given_up < G_N_ELEMENTS (line->given_up))
         {
           line->given_up[line->n_given_up++] = number;
           mine = FALSE;
         }
+      else
+        g_cond_wait (&self->changed, &self->lock);
     }
   g_mutex_unlock (&self->lock);
   if (id != 0)

@@ -240,7 +240,7 @@ typedef struct
 static void
 add_pins (PrismDockerPlan *self, const Shown *shown, const char *rest)
 {
-  if (!shown->view->writable)
+  if (!shown->view->writable || *rest == 0) /* nothing is between the view and itself */
     return;
   for (const char *slash = strchr (rest + 1, '/'); slash != NULL; slash = strchr (slash + 1, '/'))
     {

@@ -355,6 +355,15 @@ fail (PrismE2bCall *call, const GError *failure)
   finish (call, NULL, error);
 }
 
+/* 0: none. */
+static gint64
+parse_date (const char *text)
+{
+  g_autoptr (GDateTime) date = text != NULL ? soup_date_time_new_from_http_string (text) : NULL;
+
+  return date != NULL ? g_date_time_to_unix (date) * G_USEC_PER_SEC : 0;
+}
+
 static void
 judge (PrismE2bCall *call)
 {
@@ -364,6 +373,7 @@ judge (PrismE2bCall *call)
   int seconds = prism_e2b_retry_after_parse (soup_message_headers_get_one (headers, "Retry-After"));
 
   reply.body = g_bytes_new (call->bytes->data, call->bytes->len);
+  reply.date_us = parse_date (soup_message_headers_get_one (headers, "Date"));
   reply.next_token = g_strdup (soup_message_headers_get_one (headers, "X-Next-Token"));
   if (status >= 200 && status <= 299 && !call->request.stream)
     {
@@ -474,6 +484,11 @@ add_headers (PrismE2bCall *call)
     soup_message_headers_replace (headers, "Connect-Protocol-Version", "1");
   if (call->request.stream)
     soup_message_headers_replace (headers, "Keepalive-Ping-Interval", "50");
+  if (call->request.service_ms > 0)
+    {
+      g_autofree char *ms = g_strdup_printf ("%" G_GINT64_FORMAT, call->request.service_ms);
+      soup_message_headers_replace (headers, "Connect-Timeout-Ms", ms);
+    }
   if (call->request.user != NULL)
     {
       g_autofree char *pair = g_strconcat (call->request.user, ":", NULL);

@@ -44,6 +44,7 @@ typedef struct
   GBytes *body;
   gboolean rpc;    /* Connect's headers */
   gboolean stream; /* the answer is a stream of envelopes, which @body is put into one of */
+  gint64 service_ms; /* of a stream: when the service ends what it began; 0 = never */
   gboolean idempotent;
   gsize most_bytes; /* of the answer; 0 = 8 MiB */
   gint64 deadline;  /* monotonic; 0 = a minute. Of a stream: until it begins */
@@ -55,6 +56,7 @@ typedef struct
   GBytes *body;         /* NULL of a stream that began */
   GInputStream *stream; /* of a stream that began */
   char *next_token;
+  gint64 date_us; /* of the server's clock; 0 = not said */
 } PrismE2bReply;
 
 /* In the client's thread, once; @error or @reply, which is a success. */

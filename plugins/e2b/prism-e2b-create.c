@@ -15,6 +15,7 @@ sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandbo
   self->workspace = g_strdup (prism_sandbox_spec_get_sandbox_path (spec));
   self->user = g_strdup (options->user);
   self->keep_memory = TRUE;
+  self->pauses = g_strcmp0 (options->on_timeout, "pause") == 0;
   return self;
 }
 
@@ -101,7 +102,7 @@ make_workspace (PrismE2bSandbox *self, GCancellable *cancellable, GError **error
   g_autoptr (GBytes) body = prism_e2b_path_new (self->workspace, 0, error);
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
     .method = "POST",
     .path = "/filesystem.Filesystem/MakeDir",
     .what = "make the workspace",
@@ -161,9 +162,8 @@ settle (PrismE2bSandbox *self, const PrismE2bNetwork *network, PrismCreateOperat
   g_autoptr (JsonNode) node = NULL;
   const char *why = NULL;
 
-  if (!prism_e2b_ask_detail (self->client, self->identity.id, &detail, &node, cancellable, error))
+  if (!prism_e2b_ask_detail (self->client, IDENTITY (self)->id, &detail, &node, cancellable, error))
     return FALSE;
-  self->end_us = detail.end_us;
   if (!prism_e2b_network_matches (network, node, &why))
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED, "the network policy does not hold: %s",
@@ -191,6 +191,8 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
     .pause_at_end = g_strcmp0 (options->on_timeout, "pause") == 0,
     .keep_memory = TRUE,
     .own_id = own_id,
+    .workspace = prism_sandbox_spec_get_sandbox_path (spec),
+    .lifetime = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST ? "host" : "detached",
     .labels = prism_sandbox_spec_get_labels (spec),
     .network = &network,
   };
@@ -198,7 +200,9 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
   g_autoptr (PrismCapabilities) promised = NULL;
   g_autoptr (GBytes) body = NULL;
   g_auto (PrismE2bReply) reply = { 0 };
+  g_auto (PrismE2bIdentity) identity = { 0 };
   g_autoptr (GError) failure = NULL;
+  gint64 begun, wall = prism_limits_get (prism_sandbox_spec_get_limits (spec), "wall-time-ms");
 
   if (!check_spec (spec, error) || !init_network (spec, &network, cancellable, error))
     return NULL;
@@ -208,8 +212,9 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
     return NULL;
   prism_redactor_add_environment (prism_e2b_client_get_redactor (client), prism_sandbox_spec_get_secrets (spec));
   self = sandbox_new (client, options, spec);
+  begun = g_get_monotonic_time ();
   if (!prism_e2b_ask (client, "POST", "/sandboxes", "create the sandbox", body, FALSE, &reply, cancellable, &failure)
-      || !prism_e2b_identity_parse (reply.body, &self->identity, &failure))
+      || !prism_e2b_identity_parse (reply.body, &identity, &failure))
     {
       if (!g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_UNAVAILABLE)
           && !g_error_matches (failure, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID))
@@ -217,9 +222,9 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
       g_propagate_error (error, g_steal_pointer (&failure));
       return NULL;
     }
-  if (self->identity.access_token != NULL)
-    prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
+  prism_e2b_sandbox_take_identity (self, &identity);
   self->owned = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST;
+  prism_e2b_sandbox_begin_clock (self, wall > 0 ? begun + wall * 1000 : 0);
   if (settle (self, &network, operation, error))
     return PRISM_SANDBOX (g_steal_pointer (&self));
   if (!prism_e2b_sandbox_destroy (self, NULL, &failure))
@@ -235,6 +240,18 @@ is_ours (const PrismE2bDetail *detail)
   return g_strv_contains ((const char *const *)detail->labels, PRISM_E2B_LABEL_SANDBOX "=1");
 }
 
+/* Where its workspace is, who made it has said. */
+static void
+take_workspace (PrismE2bSandbox *self, const PrismE2bDetail *detail)
+{
+  for (guint i = 0; detail->labels[i] != NULL; i++)
+    if (g_str_has_prefix (detail->labels[i], PRISM_E2B_LABEL_WORKSPACE "=/"))
+      {
+        g_free (self->workspace);
+        self->workspace = g_strdup (strchr (detail->labels[i], '=') + 1);
+      }
+}
+
 /* Looked at first: to connect to a paused one would resume it. */
 PrismSandbox *
 prism_e2b_sandbox_connect (PrismE2bClient *client,
@@ -246,7 +263,9 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
   g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (NULL);
   g_autoptr (PrismE2bSandbox) self = NULL;
   g_auto (PrismE2bDetail) detail = { 0 };
+  g_auto (PrismE2bIdentity) identity = { 0 };
   g_autoptr (JsonNode) node = NULL;
+  gint64 now_us = 0;
   const char *id = g_str_has_prefix (reference, PRISM_E2B_SANDBOX_PREFIX)
                        ? reference + strlen (PRISM_E2B_SANDBOX_PREFIX)
                        : reference;
@@ -256,7 +275,7 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
       g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND, "the reference names no sandbox");
       return NULL;
     }
-  if (!prism_e2b_ask_detail (client, id, &detail, &node, cancellable, error))
+  if (!prism_e2b_ask_detail_at (client, id, &detail, &node, &now_us, cancellable, error))
     return NULL;
   if (!is_ours (&detail) || detail.state == PRISM_E2B_STATE_UNKNOWN)
     {
@@ -265,12 +284,13 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
       return NULL;
     }
   self = sandbox_new (client, options, spec);
-  if (!prism_e2b_identity_read (node, &self->identity, error))
+  take_workspace (self, &detail);
+  if (!prism_e2b_identity_read (node, &identity, error))
     return NULL;
-  if (self->identity.access_token != NULL)
-    prism_redactor_add (prism_e2b_client_get_redactor (client), self->identity.access_token);
+  prism_e2b_sandbox_take_identity (self, &identity);
   self->status = detail.state == PRISM_E2B_STATE_RUNNING ? PRISM_SANDBOX_STATUS_RUNNING : PRISM_SANDBOX_STATUS_STOPPED;
-  self->end_us = detail.state == PRISM_E2B_STATE_RUNNING ? detail.end_us : 0;
+  if (detail.state == PRISM_E2B_STATE_RUNNING && detail.end_us > 0)
+    prism_e2b_sandbox_begin_clock (self, g_get_monotonic_time () + detail.end_us - now_us);
   self->capabilities =
       prism_e2b_capabilities_new (NULL, "not enforced: it was made elsewhere, and by which policy is not known");
   return PRISM_SANDBOX (g_steal_pointer (&self));

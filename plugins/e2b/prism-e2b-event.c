@@ -324,21 +324,40 @@ dup_fingerprint (JsonNode *process)
   return prism_command_dup_fingerprint (command);
 }
 
-gboolean
-prism_e2b_list_find (JsonNode *answer, gint64 pid, char **fingerprint)
+static JsonNode *
+find_process (JsonNode *answer, gint64 pid)
 {
   JsonArray *processes = prism_http_json_array (prism_e2b_json_get (answer, "processes"));
 
-  *fingerprint = NULL;
   for (guint i = 0; processes != NULL && i < json_array_get_length (processes); i++)
     {
       JsonNode *process = json_array_get_element (processes, i);
       gint64 number;
 
-      if (!prism_e2b_json_int64 (prism_e2b_json_get (process, "pid"), 0, &number) || number != pid)
-        continue;
-      *fingerprint = dup_fingerprint (process);
-      return TRUE;
+      if (prism_e2b_json_int64 (prism_e2b_json_get (process, "pid"), 0, &number) && number == pid)
+        return process;
     }
-  return FALSE;
+  return NULL;
+}
+
+gboolean
+prism_e2b_list_find (JsonNode *answer, gint64 pid, char **fingerprint)
+{
+  JsonNode *process = find_process (answer, pid);
+
+  *fingerprint = process != NULL ? dup_fingerprint (process) : NULL;
+  return process != NULL;
+}
+
+char *
+prism_e2b_list_dup_variable (JsonNode *answer, gint64 pid, const char *name)
+{
+  JsonNode *envs = prism_e2b_json_get (prism_e2b_json_get (find_process (answer, pid), "config"), "envs");
+  const char *value = prism_http_json_text (prism_e2b_json_get (envs, name));
+  gsize length = value != NULL ? strlen (value) : 0;
+
+  if (length == 0 || length > 64
+      || strspn (value, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != length)
+    return NULL;
+  return g_strdup (value);
 }

@@ -57,6 +57,8 @@ GBytes *prism_e2b_resize_new (gint64 pid, guint columns, guint rows);
 
 /* Of List's answer: whether @pid is there, and then the fingerprint of what it runs. */
 gboolean prism_e2b_list_find (JsonNode *answer, gint64 pid, char **fingerprint);
+/* Of the same: a variable of its environment, of letters, digits and hyphens; else NULL. */
+char *prism_e2b_list_dup_variable (JsonNode *answer, gint64 pid, const char *name);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PrismE2bEvent, prism_e2b_event_clear)
 

@@ -17,8 +17,7 @@ typedef struct
   gsize input_at;
   GInputStream *input_stream;
   GCancellable *input_stop;
-  PrismE2bRun *check;  /* whether there was such a command at all */
-  PrismResult *result; /* what is told if there was */
+  PrismResult *result; /* what is told if there was such a command at all */
   gboolean over;
   gatomicrefcount refs;
 } Exec;
@@ -38,7 +37,6 @@ exec_unref (gpointer data)
   if (!g_atomic_ref_count_dec (&exec->refs))
     return;
   g_clear_pointer (&exec->run, prism_e2b_run_unref);
-  g_clear_pointer (&exec->check, prism_e2b_run_unref);
   g_clear_object (&exec->result);
   g_clear_pointer (&exec->input, g_bytes_unref);
   g_clear_object (&exec->input_stream);
@@ -211,6 +209,7 @@ leave (Exec *exec)
   PrismE2bSandbox *self = exec->sandbox;
 
   self->running--;
+  prism_e2b_sandbox_idle (self);
   begin_next (self);
   g_clear_pointer (&exec->run, prism_e2b_run_unref);
   exec_unref (exec);
@@ -218,75 +217,35 @@ leave (Exec *exec)
 
 /* --- no such command ------------------------------------------------------------------------------ */
 
-/* The service runs a command by way of a shell, which says 127 of one that is not there, and
- * so may a command that is. Which it was, is asked inside. */
-#define LOOK                                                                                                           \
-  "case $1 in */*) [ -e \"$1\" ] || exit 2; [ -x \"$1\" ] && [ ! -d \"$1\" ] || exit 3; exit 0;; esac; "               \
-  "command -v -- \"$1\" >/dev/null || exit 2"
-
 static void
-check_started (PrismE2bRun *run, gpointer data)
-{
-}
-
-static gboolean
-check_output (PrismE2bRun *run, PrismStream stream, GBytes *bytes, gpointer data)
-{
-  return TRUE;
-}
-
-static void
-check_ended (PrismE2bRun *run, const GError *error, gpointer data)
+looked (int code, gpointer data)
 {
   Exec *exec = data;
-  const char *name = prism_command_get_argv (prism_exec_operation_get_command (exec->operation))[0];
-  g_autoptr (PrismResult) answer = prism_e2b_run_new_result (run);
-  int code = error == NULL ? prism_result_get_exit_code (answer) : -1;
-  g_autofree char *message =
-      g_strdup_printf ("“%s” %s", name, code == 2 ? "is not there, or not on PATH" : "cannot be executed");
+  g_autoptr (GError) error =
+      prism_e2b_look_to_error (code, prism_command_get_argv (prism_exec_operation_get_command (exec->operation))[0]);
 
-  g_ptr_array_remove_fast (exec->sandbox->runs, run);
-  if (code == 2 || code == 3)
-    prism_operation_fail_literal (PRISM_OPERATION (exec->operation), PRISM_SANDBOX_ERROR,
-                                  code == 2 ? PRISM_SANDBOX_ERROR_NOT_FOUND : PRISM_SANDBOX_ERROR_NOT_EXECUTABLE,
-                                  message);
+  if (error != NULL)
+    prism_operation_fail (PRISM_OPERATION (exec->operation), error);
   else
     prism_exec_operation_complete (exec->operation, exec->result);
   leave (exec);
 }
 
-static const PrismE2bRunFuncs check_funcs = { check_started, check_output, check_ended };
-
 /* FALSE: there is nothing to ask. */
 static gboolean
-begin_check (Exec *exec)
+begin_look (Exec *exec)
 {
   PrismE2bSandbox *self = exec->sandbox;
   PrismCommand *command = prism_exec_operation_get_command (exec->operation);
   const char *name = prism_command_get_argv (command)[0], *cwd = prism_command_get_cwd (command);
-  const char *argv[] = { "/bin/sh", "-c", LOOK, "sh", name, NULL };
   int code = prism_result_get_exit_code (exec->result);
   g_auto (GStrv) env = NULL;
-  g_autoptr (GBytes) start = NULL;
-  PrismE2bRunSpec spec;
 
   if ((code != 126 && code != 127) || strcmp (name, "/bin/sh") == 0)
     return FALSE;
-  env = prism_e2b_sandbox_dup_env (self, command);
-  start = prism_e2b_start_new (argv, (const char *const *)env, cwd != NULL ? cwd : self->workspace, FALSE, 0, 0, NULL);
-  if (start == NULL)
-    return FALSE;
-  spec = (PrismE2bRunSpec){
-    .client = self->client,
-    .identity = &self->identity,
-    .user = self->user,
-    .start = start,
-    .timeout_ms = 10000,
-    .max_kept = -1,
-  };
-  exec->check = prism_e2b_run_new (&spec, &check_funcs, exec);
-  g_ptr_array_add (self->runs, exec->check);
-  prism_e2b_run_begin (exec->check);
+  env = prism_e2b_sandbox_dup_env (self, command, NULL);
+  prism_e2b_script_look (self->client, IDENTITY (self), self->user, name, (const char *const *)env,
+                         cwd != NULL ? cwd : self->workspace, looked, exec);
   return TRUE;
 }
 
@@ -303,7 +262,7 @@ ended (PrismE2bRun *run, const GError *error, gpointer data)
   else
     {
       exec->result = prism_e2b_run_new_result (run);
-      if (begin_check (exec))
+      if (begin_look (exec))
         return;
       prism_exec_operation_complete (exec->operation, exec->result);
     }
@@ -314,32 +273,29 @@ static const PrismE2bRunFuncs run_funcs = { started, output, ended };
 
 /* --- its turn ------------------------------------------------------------------------------------- */
 
-static gint64
-choose_timeout (PrismE2bSandbox *self, PrismCommand *command)
-{
-  gint64 own = prism_command_get_timeout_ms (command), left = prism_e2b_sandbox_get_left_ms (self);
-
-  return own == 0 ? left : left == 0 ? own : MIN (own, left);
-}
-
 static PrismE2bRun *
 make_run (Exec *exec, GError **error)
 {
   PrismE2bSandbox *self = exec->sandbox;
   PrismCommand *command = prism_exec_operation_get_command (exec->operation);
   const char *cwd = prism_command_get_cwd (command);
-  g_auto (GStrv) env = prism_e2b_sandbox_dup_env (self, command);
+  g_autofree char *mark = g_uuid_string_random ();
+  g_auto (GStrv) env = prism_e2b_sandbox_dup_env (self, command, mark);
   guint columns = prism_command_get_pty_columns (command);
   g_autoptr (GBytes) start = prism_e2b_start_new (
       prism_command_get_argv (command), (const char *const *)env, cwd != NULL ? cwd : self->workspace,
       exec->input != NULL || exec->input_stream != NULL, columns, prism_command_get_pty_rows (command), error);
   PrismE2bRunSpec spec = {
     .client = self->client,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
     .user = self->user,
     .start = start,
     .pty = columns > 0,
-    .timeout_ms = choose_timeout (self, command),
+    .timeout_ms = prism_command_get_timeout_ms (command),
+    .mark = mark,
+    .watched = TRUE,
+    .grace_ms = prism_limits_get (prism_sandbox_spec_get_limits (self->spec), "stop-grace-ms"),
+    .wall_us = prism_e2b_sandbox_get_end (self),
     .max_kept = prism_command_get_capture (command) ? prism_command_get_max_output_bytes (command) : -1,
     .max_total = prism_limits_get (prism_sandbox_spec_get_limits (self->spec), "max-output-bytes"),
   };
@@ -365,6 +321,7 @@ begin (Exec *exec)
       return;
     }
   self->running++;
+  prism_e2b_sandbox_busy (self);
   g_ptr_array_add (self->runs, exec->run);
   prism_e2b_run_begin (exec->run);
 }

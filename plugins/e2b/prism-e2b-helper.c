@@ -241,7 +241,7 @@ upload (PrismE2bSandbox *self, const char *path, PrismOperation *operation, GErr
   g_auto (PrismE2bReply) reply = { 0 };
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
     .method = "POST",
     .path = target,
     .what = "bring the agent in",
@@ -278,7 +278,7 @@ link_new (PrismE2bSandbox *self, const char *path, int fd, GError **error)
   g_atomic_ref_count_init (&link->refs);
   g_mutex_init (&link->lock);
   link->client = prism_e2b_client_ref (self->client);
-  prism_e2b_identity_copy (&self->identity, &link->identity);
+  prism_e2b_identity_copy (IDENTITY (self), &link->identity);
   link->fd = fd;
   spec.identity = &link->identity;
   link->run = prism_e2b_run_new (&spec, &run_funcs, link);
@@ -343,7 +343,7 @@ bring_in (PrismE2bSandbox *self, PrismOperation *operation, GError **error)
       return NULL;
     }
   helper = g_object_new (PRISM_TYPE_E2B_HELPER, "spec", spec, "connection", connection, "framed", TRUE, "harden", FALSE,
-                         "backend-name", "e2b", "id", self->identity.id, "workspace", self->workspace, NULL);
+                         "backend-name", "e2b", "id", IDENTITY (self)->id, "workspace", self->workspace, NULL);
   prism_e2b_client_invoke (self->client, link_begin, link_ref (link), link_unref);
   if (!prism_agent_sandbox_start (helper, prism_operation_get_cancellable (operation), error))
     {

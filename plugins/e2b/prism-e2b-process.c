@@ -7,6 +7,7 @@
 #include <gio/gunixoutputstream.h>
 #include <glib-unix.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +24,13 @@ typedef struct
   GSource *watch;
 } Outlet;
 
+/* What reads its input: it may outlive the process's object, which waits for nothing. */
+typedef struct
+{
+  gatomicrefcount refs;
+  PrismE2bProcess *process; /* the thread's; NULL: gone */
+} Feed;
+
 struct _PrismE2bProcess
 {
   GObject parent_instance;
@@ -38,8 +46,12 @@ struct _PrismE2bProcess
   PrismProcessOperation *starting;
   GInputStream *input; /* the other end of @in */
   GCancellable *input_stop;
+  Feed *feed;
   Outlet outlets[2];
   gboolean released;
+  gboolean looking; /* whether there is such a command at all */
+  int look;         /* the answer */
+  gboolean left;    /* nobody has it any more */
 };
 
 enum
@@ -128,13 +140,12 @@ outlet_writable (int fd, GIOCondition condition, gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* Lives as long as what is still to be read. */
 static void
 outlet_watch (PrismE2bProcess *self, Outlet *outlet)
 {
   outlet_stop (outlet);
   outlet->watch = g_unix_fd_source_new (outlet->fd, G_IO_OUT | G_IO_ERR);
-  g_source_set_callback (outlet->watch, G_SOURCE_FUNC (outlet_writable), g_object_ref (self), g_object_unref);
+  g_source_set_callback (outlet->watch, G_SOURCE_FUNC (outlet_writable), self, NULL);
   g_source_attach (outlet->watch, prism_e2b_client_get_context (self->sandbox->client));
 }
 
@@ -165,6 +176,8 @@ input_written (gboolean fine, gpointer data)
 
   if (fine && self->run != NULL)
     read_input (self);
+  else
+    g_clear_object (&self->input); /* who still writes learns of it */
 }
 
 static void
@@ -174,12 +187,21 @@ input_closed (gboolean fine, gpointer data)
 }
 
 static void
+feed_unref (Feed *feed)
+{
+  if (g_atomic_ref_count_dec (&feed->refs))
+    g_free (feed);
+}
+
+static void
 input_read (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (PrismE2bProcess) self = data;
+  Feed *feed = data;
+  PrismE2bProcess *self = feed->process;
   g_autoptr (GBytes) bytes = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, NULL);
 
-  if (self->run == NULL || g_cancellable_is_cancelled (self->input_stop))
+  feed_unref (feed);
+  if (self == NULL || self->run == NULL || g_cancellable_is_cancelled (self->input_stop))
     return;
   if (bytes != NULL && g_bytes_get_size (bytes) > 0)
     prism_e2b_run_write (self->run, bytes, input_written, g_object_ref (self));
@@ -190,38 +212,98 @@ input_read (GObject *source, GAsyncResult *result, gpointer data)
 static void
 read_input (PrismE2bProcess *self)
 {
-  if (self->input != NULL)
-    g_input_stream_read_bytes_async (self->input, INPUT_CHUNK, G_PRIORITY_DEFAULT, self->input_stop, input_read,
-                                     g_object_ref (self));
+  if (self->input == NULL)
+    return;
+  g_atomic_ref_count_inc (&self->feed->refs);
+  g_input_stream_read_bytes_async (self->input, INPUT_CHUNK, G_PRIORITY_DEFAULT, self->input_stop, input_read,
+                                   self->feed);
 }
 
 /* --- its life ----------------------------------------------------------------------------------- */
+
+/* Answers who asked for it, and lets go of the reference that was held for that. */
+static void
+answer_start (PrismE2bProcess *self, const GError *error)
+{
+  g_autoptr (PrismProcessOperation) operation = g_steal_pointer (&self->starting);
+
+  if (operation == NULL)
+    return;
+  if (error != NULL)
+    prism_operation_fail (PRISM_OPERATION (operation), error);
+  else
+    prism_process_operation_complete (operation, PRISM_PROCESS (self));
+  g_object_unref (self);
+}
+
+/* A command that is not there ends at once, and has not begun. */
+static void
+settle_start (PrismE2bProcess *self)
+{
+  g_autoptr (PrismE2bProcess) own = g_object_ref (self);
+  g_autoptr (GError) error = NULL;
+  PrismCommand *command;
+
+  if (self->starting == NULL || self->looking)
+    return;
+  command = prism_process_operation_get_command (self->starting);
+  if (command != NULL)
+    error = prism_e2b_look_to_error (self->look, prism_command_get_argv (command)[0]);
+  answer_start (self, error);
+}
+
+static void
+looked (int code, gpointer data)
+{
+  g_autoptr (PrismE2bProcess) self = data;
+
+  self->looking = FALSE;
+  self->look = code;
+  settle_start (self);
+}
+
+/* What is attached to is there, and so is the shell. */
+static void
+look (PrismE2bProcess *self)
+{
+  PrismCommand *command = self->starting != NULL ? prism_process_operation_get_command (self->starting) : NULL;
+  const char *name = command != NULL ? prism_command_get_argv (command)[0] : NULL;
+  const char *cwd = command != NULL ? prism_command_get_cwd (command) : NULL;
+  g_auto (GStrv) env = NULL;
+
+  if (name == NULL || strcmp (name, "/bin/sh") == 0)
+    return;
+  env = prism_e2b_sandbox_dup_env (self->sandbox, command, NULL);
+  self->looking = TRUE;
+  prism_e2b_script_look (self->sandbox->client, IDENTITY (self->sandbox), self->sandbox->user, name,
+                         (const char *const *)env, cwd != NULL ? cwd : self->sandbox->workspace, looked,
+                         g_object_ref (self));
+}
 
 static void
 started (PrismE2bRun *run, gpointer data)
 {
   PrismE2bProcess *self = data;
-  g_autoptr (PrismProcessOperation) operation = g_steal_pointer (&self->starting);
 
   self->pid = prism_e2b_run_get_pid (run);
   read_input (self);
-  if (operation != NULL)
-    prism_process_operation_complete (operation, PRISM_PROCESS (self));
+  look (self);
+  settle_start (self);
 }
 
 static void
 ended (PrismE2bRun *run, const GError *error, gpointer data)
 {
-  g_autoptr (PrismE2bProcess) self = data;
-  g_autoptr (PrismProcessOperation) operation = g_steal_pointer (&self->starting);
+  g_autoptr (PrismE2bProcess) self = g_object_ref (data);
   PrismWaitOperation *wait;
 
   g_ptr_array_remove_fast (self->sandbox->runs, run);
+  prism_e2b_sandbox_idle (self->sandbox);
   g_cancellable_cancel (self->input_stop);
   /* Who still writes learns that nobody reads (EPIPE; GIO's sockets ignore the signal). */
   g_clear_object (&self->input);
-  if (operation != NULL && error != NULL)
-    prism_operation_fail (PRISM_OPERATION (operation), error);
+  if (error != NULL)
+    answer_start (self, error);
   self->result = prism_e2b_run_new_result (run);
   for (guint i = 0; i < 2; i++)
     if (self->outlets[i].rest == NULL)
@@ -280,14 +362,14 @@ begin (gpointer data)
 
   if (self->sandbox->runs->len - self->sandbox->running >= most)
     {
-      g_autoptr (PrismProcessOperation) operation = g_steal_pointer (&self->starting);
-      prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                                    "the limit max-processes is used up");
+      g_autoptr (GError) error =
+          g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT, "the limit max-processes is used up");
       g_clear_pointer (&self->run, prism_e2b_run_unref);
+      answer_start (self, error);
       return G_SOURCE_REMOVE;
     }
-  g_object_ref (self); /* until it ended */
   g_ptr_array_add (self->sandbox->runs, self->run);
+  prism_e2b_sandbox_busy (self->sandbox);
   prism_e2b_run_begin (self->run);
   return G_SOURCE_REMOVE;
 }
@@ -310,6 +392,7 @@ prism_e2b_process_begin (PrismE2bSandbox *sandbox,
       return;
     }
   self->starting = g_object_ref (operation);
+  g_object_ref (self); /* until that is answered */
   self->run = prism_e2b_run_new (spec, &run_funcs, self);
   prism_e2b_client_invoke (sandbox->client, begin, self, g_object_unref);
 }
@@ -383,7 +466,7 @@ control (PrismE2bProcess *self, PrismOperation *operation, const char *path, con
 {
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
-    .identity = &self->sandbox->identity,
+    .identity = IDENTITY (self->sandbox),
     .method = "POST",
     .path = path,
     .what = what,
@@ -394,7 +477,20 @@ control (PrismE2bProcess *self, PrismOperation *operation, const char *path, con
   prism_e2b_client_send (self->sandbox->client, &request, control_answered, g_object_ref (operation));
 }
 
-/* To the one process, not to its group: that is what the service has. */
+static void
+signalled (int code, gpointer data)
+{
+  g_autoptr (PrismOperation) operation = data;
+
+  if (code == 0)
+    prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
+  else
+    prism_operation_fail_literal (operation, PRISM_PROCESS_ERROR, PRISM_PROCESS_ERROR_STATE,
+                                  "the signal could not be sent: the process has ended, or is another user's");
+}
+
+/* To the one process, not to its group: that is what the service has. Those that it does not
+ * have are sent from inside. */
 static void
 do_signal (PrismE2bProcess *self, PrismOperation *operation)
 {
@@ -404,21 +500,27 @@ do_signal (PrismE2bProcess *self, PrismOperation *operation)
   if (!check_alive (self, operation))
     return;
   if (body == NULL)
-    prism_operation_fail_literal (operation, PRISM_PROCESS_ERROR, PRISM_PROCESS_ERROR_UNSUPPORTED,
-                                  "the service sends SIGTERM and SIGKILL, and no other signal");
+    prism_e2b_script_signal (self->sandbox->client, IDENTITY (self->sandbox), self->sandbox->user, self->pid, number,
+                             signalled, g_object_ref (operation));
   else
     control (self, operation, "/process.Process/SendSignal", "send the signal", body);
 }
 
 static void
+killed (int code, gpointer data)
+{
+  g_autoptr (PrismOperation) operation = data;
+
+  prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
+}
+
+static void
 do_kill (PrismE2bProcess *self, PrismOperation *operation)
 {
-  g_autoptr (GBytes) body = prism_e2b_signal_new (self->pid, SIGKILL);
-
   if (self->run == NULL)
     prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
   else
-    control (self, operation, "/process.Process/SendSignal", "end the process", body);
+    prism_e2b_run_kill (self->run, killed, g_object_ref (operation));
 }
 
 static void
@@ -496,7 +598,8 @@ static void
 prism_e2b_process_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   PrismE2bProcess *self = PRISM_E2B_PROCESS (object);
-  PrismE2bReference reference = { self->sandbox->identity.id, self->pid, self->fingerprint, self->sandbox->workspace };
+  PrismE2bReference reference = { IDENTITY (self->sandbox)->id, self->pid, self->fingerprint,
+                                  self->sandbox->workspace };
 
   switch (id)
     {
@@ -517,7 +620,35 @@ prism_e2b_process_get_property (GObject *object, guint id, GValue *value, GParam
     }
 }
 
-/* Its run holds a reference: here there is none. */
+/* The last of its life happens in the client's thread, where its callbacks are: nothing of
+ * them is under way there then. The command runs on. */
+static gboolean
+leave (gpointer data)
+{
+  PrismE2bProcess *self = data;
+
+  self->feed->process = NULL;
+  g_cancellable_cancel (self->input_stop);
+  if (self->run != NULL)
+    prism_e2b_run_detach (self->run);
+  outlet_close (&self->outlets[0]);
+  outlet_close (&self->outlets[1]);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+prism_e2b_process_dispose (GObject *object)
+{
+  PrismE2bProcess *self = PRISM_E2B_PROCESS (object);
+
+  if (!self->left && self->sandbox != NULL)
+    {
+      self->left = TRUE;
+      prism_e2b_client_invoke (self->sandbox->client, leave, g_object_ref (self), g_object_unref);
+    }
+  G_OBJECT_CLASS (prism_e2b_process_parent_class)->dispose (object);
+}
+
 static void
 prism_e2b_process_finalize (GObject *object)
 {
@@ -533,6 +664,7 @@ prism_e2b_process_finalize (GObject *object)
   g_clear_object (&self->result);
   g_clear_object (&self->starting);
   g_clear_object (&self->sandbox);
+  feed_unref (self->feed);
   g_free (self->fingerprint);
   G_OBJECT_CLASS (prism_e2b_process_parent_class)->finalize (object);
 }
@@ -543,6 +675,7 @@ prism_e2b_process_class_init (PrismE2bProcessClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
   object_class->get_property = prism_e2b_process_get_property;
+  object_class->dispose = prism_e2b_process_dispose;
   object_class->finalize = prism_e2b_process_finalize;
   g_object_class_override_property (object_class, PROP_REFERENCE, "reference");
   g_object_class_override_property (object_class, PROP_STDIN_STREAM, "stdin-stream");
@@ -555,4 +688,7 @@ prism_e2b_process_init (PrismE2bProcess *self)
 {
   self->outlets[0].fd = self->outlets[1].fd = -1;
   self->input_stop = g_cancellable_new ();
+  self->feed = g_new (Feed, 1);
+  g_atomic_ref_count_init (&self->feed->refs);
+  self->feed->process = self;
 }

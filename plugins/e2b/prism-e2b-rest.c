@@ -126,9 +126,14 @@ prism_e2b_create_new (const PrismE2bCreate *create, GError **error)
   metadata = prism_e2b_json_new_map (create->labels, "the labels", error);
   if (metadata == NULL)
     return NULL;
+  json_object_set_object_member (root, "metadata", metadata);
   json_object_set_string_member (metadata, PRISM_E2B_LABEL_SANDBOX, "1");
   json_object_set_string_member (metadata, PRISM_E2B_LABEL_ID, create->own_id);
-  json_object_set_object_member (root, "metadata", metadata);
+  if (create->workspace != NULL
+      && !prism_e2b_json_set_text (metadata, PRISM_E2B_LABEL_WORKSPACE, create->workspace, "the sandbox-path", error))
+    return NULL;
+  if (create->lifetime != NULL)
+    json_object_set_string_member (metadata, PRISM_E2B_LABEL_LIFETIME, create->lifetime);
   env = prism_e2b_json_new_map (create->env, "the environment", error);
   if (env == NULL)
     return NULL;

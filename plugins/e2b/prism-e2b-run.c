@@ -3,10 +3,16 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "prism-e2b-envelope.h"
 
 #define CHUNK    (64 * 1024)
+#define NEAR_US  (2 * G_USEC_PER_SEC)
+#define WATCH_MS 500 /* of a command that did not end by then it is looked for whether it did after all */
+#define HELD_MS  200 /* from its end to the end of its streams, if nobody holds them */
+#define SPARE_MS 5000
+#define GONE_MS  3000
 #define GRACE_MS 10000 /* from SIGKILL to the end that the service tells of it */
 
 struct _PrismE2bRun
@@ -22,9 +28,13 @@ struct _PrismE2bRun
   guint8 *buffer;
   gsize at, filled; /* of the buffer */
   gboolean reading, held, over, told;
+  gboolean suspended, gapped; /* by a pause; and something of it may be missing */
+  gboolean sweeping, settled; /* it is being ended; nothing but that is waited for */
+  gint64 late_us;             /* when its timeout is over; of a suspended one: what is left of it */
   gint64 pid;
   gint64 begun_us, ended_us;
-  GSource *timer, *grace;
+  GSource *timer, *grace, *watch;
+  int status; /* of what was seen of its end */
 
   gboolean ended;  /* the service said how */
   gboolean forced; /* by somebody here */
@@ -46,6 +56,7 @@ prism_e2b_run_new (const PrismE2bRunSpec *spec, const PrismE2bRunFuncs *funcs, g
   self->spec.client = prism_e2b_client_ref (spec->client);
   self->spec.start = spec->start != NULL ? g_bytes_ref (spec->start) : NULL;
   self->spec.user = g_strdup (spec->user);
+  self->spec.mark = g_strdup (spec->mark);
   self->funcs = *funcs;
   self->data = data;
   self->stop = g_cancellable_new ();
@@ -85,6 +96,7 @@ prism_e2b_run_unref (PrismE2bRun *self)
   g_byte_array_unref (self->kept[1]);
   g_clear_pointer (&self->spec.start, g_bytes_unref);
   g_free ((char *)self->spec.user);
+  g_free ((char *)self->spec.mark);
   g_free (self->buffer);
   g_free (self->reason);
   prism_e2b_client_unref (self->spec.client);
@@ -106,7 +118,13 @@ prism_e2b_run_is_over (PrismE2bRun *self)
 /* --- what is told beside the stream --------------------------------------------------------- */
 
 static void
-send (PrismE2bRun *self, const char *path, const char *what, GBytes *body, PrismE2bAnswered answered, gpointer data)
+send (PrismE2bRun *self,
+      const char *path,
+      const char *what,
+      GBytes *body,
+      gboolean idempotent,
+      PrismE2bAnswered answered,
+      gpointer data)
 {
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
@@ -116,6 +134,7 @@ send (PrismE2bRun *self, const char *path, const char *what, GBytes *body, Prism
     .what = what,
     .body = body,
     .rpc = TRUE,
+    .idempotent = idempotent,
   };
 
   prism_e2b_client_send (self->spec.client, &request, answered, data);
@@ -135,7 +154,87 @@ send_kill (PrismE2bRun *self)
   g_autoptr (GBytes) body = self->pid > 0 ? prism_e2b_signal_new (self->pid, SIGKILL) : NULL;
 
   if (body != NULL)
-    send (self, "/process.Process/SendSignal", "end the command", body, killed, prism_e2b_run_ref (self));
+    send (self, "/process.Process/SendSignal", "end the command", body, TRUE, killed, prism_e2b_run_ref (self));
+}
+
+typedef struct
+{
+  PrismE2bRun *run;
+  PrismE2bScriptEnded done;
+  gpointer data;
+} Sweep;
+
+static void tell (PrismE2bRun *self, const GError *error);
+
+static void
+swept (int code, gpointer data)
+{
+  g_autofree Sweep *sweep = data;
+  g_autoptr (PrismE2bRun) self = sweep->run;
+
+  self->sweeping = FALSE;
+  /* The one that the service knows of, whether or not the script found it. */
+  if (!self->ended)
+    send_kill (self);
+  if (self->settled)
+    tell (self, NULL);
+  if (sweep->done != NULL)
+    sweep->done (code, sweep->data);
+}
+
+/* All of it is ended, and its end is waited for; what the service can do by itself is done
+ * in any case. */
+static void
+sweep (PrismE2bRun *self, gint64 grace_ms, PrismE2bScriptEnded done, gpointer data)
+{
+  Sweep *sweep = g_new (Sweep, 1);
+
+  *sweep = (Sweep){ prism_e2b_run_ref (self), done, data };
+  if (self->spec.mark == NULL || self->pid == 0)
+    {
+      swept (-1, sweep);
+      return;
+    }
+  self->sweeping = TRUE;
+  prism_e2b_script_sweep (self->spec.client, self->spec.identity, self->spec.user, self->spec.mark, grace_ms, swept,
+                          sweep);
+}
+
+/* --- its end, though its streams go on ----------------------------------------------------------- */
+
+static void finish_held (PrismE2bRun *self);
+static GSource *start_timer (PrismE2bRun *self, gint64 ms, GSourceFunc func);
+
+static gboolean
+held_over (gpointer data)
+{
+  finish_held (data);
+  return G_SOURCE_REMOVE;
+}
+
+/* @status: as wait() has it; -1: nothing was seen. */
+static void
+watched (int status, gpointer data)
+{
+  g_autoptr (PrismE2bRun) self = data;
+
+  if (status == -1 || self->told || self->ended || self->forced || self->suspended || self->watch != NULL)
+    return;
+  self->status = status;
+  /* What it wrote last, and its end if nobody holds its streams, is on its way. */
+  self->watch = start_timer (self, status == PRISM_E2B_WATCH_GONE ? GONE_MS : HELD_MS, held_over);
+}
+
+static gboolean
+watch (gpointer data)
+{
+  PrismE2bRun *self = data;
+
+  stop_source (&self->watch);
+  if (self->pid != 0 && !self->ended && !self->forced && !self->suspended)
+    prism_e2b_script_watch (self->spec.client, self->spec.identity, self->spec.user, self->pid, watched,
+                            prism_e2b_run_ref (self));
+  return G_SOURCE_REMOVE;
 }
 
 /* --- its end ------------------------------------------------------------------------------------ */
@@ -146,10 +245,16 @@ tell (PrismE2bRun *self, const GError *error)
 {
   if (self->told)
     return;
+  if (self->sweeping && error == NULL && !self->settled)
+    {
+      self->settled = TRUE; /* told when nothing of it is left */
+      return;
+    }
   self->told = self->over = TRUE;
   self->ended_us = g_get_monotonic_time ();
   stop_source (&self->timer);
   stop_source (&self->grace);
+  stop_source (&self->watch);
   if (self->opening != NULL)
     prism_e2b_call_cancel (g_steal_pointer (&self->opening));
   g_cancellable_cancel (self->stop);
@@ -157,18 +262,34 @@ tell (PrismE2bRun *self, const GError *error)
   prism_e2b_run_unref (self);
 }
 
+static gboolean grace_over (gpointer data);
+
 /* The stream is over without an end: nobody knows how the command did. */
 static void
 lose (PrismE2bRun *self, const char *reason)
 {
   if (self->told)
     return;
-  if (!self->ended)
+  if (!self->ended && self->spec.wall_us != 0 && g_get_monotonic_time () + NEAR_US >= self->spec.wall_us)
+    {
+      self->outcome = PRISM_OUTCOME_WALL_EXCEEDED;
+      self->limit = "wall-time-ms";
+    }
+  else if (!self->ended)
     {
       g_free (self->reason);
       self->reason = g_strdup (reason);
       self->outcome = PRISM_OUTCOME_LOST;
-      send_kill (self);
+      if (!self->sweeping)
+        sweep (self, 0, NULL, NULL);
+      if (self->sweeping)
+        {
+          /* Told when nothing of it is left; what is not known does not become known by then. */
+          self->settled = TRUE;
+          if (self->grace == NULL)
+            self->grace = start_timer (self, GRACE_MS, grace_over);
+          return;
+        }
     }
   tell (self, NULL);
 }
@@ -176,7 +297,15 @@ lose (PrismE2bRun *self, const char *reason)
 static gboolean
 grace_over (gpointer data)
 {
-  lose (data, "it was told to end, and the service did not say that it did");
+  PrismE2bRun *self = data;
+
+  if (self->settled)
+    {
+      self->sweeping = FALSE;
+      tell (self, NULL);
+    }
+  else
+    lose (self, "it was told to end, and the service did not say that it did");
   return G_SOURCE_REMOVE;
 }
 
@@ -200,10 +329,33 @@ prism_e2b_run_end (PrismE2bRun *self, PrismOutcome outcome, const char *limit)
   self->limit = limit;
   /* Before it began there is nothing to end yet: it is ended as soon as it has a pid. */
   if (self->pid > 0)
-    send_kill (self);
-  self->grace = start_timer (self, GRACE_MS, grace_over);
+    sweep (self, self->spec.grace_ms, NULL, NULL);
+  self->grace = start_timer (self, self->spec.grace_ms + GRACE_MS, grace_over);
   /* Who did not take its output must not keep its end from being heard. */
   prism_e2b_run_go_on (self);
+}
+
+void
+prism_e2b_run_kill (PrismE2bRun *self, PrismE2bScriptEnded done, gpointer data)
+{
+  send_kill (self);
+  sweep (self, 0, done, data);
+}
+
+void
+prism_e2b_run_finish (PrismE2bRun *self, PrismOutcome outcome, const char *limit, const char *reason)
+{
+  if (self->told)
+    return;
+  if (!self->ended && !self->forced)
+    {
+      self->outcome = outcome;
+      self->limit = limit;
+      g_free (self->reason);
+      self->reason = g_strdup (reason);
+    }
+  self->settled = TRUE;
+  tell (self, NULL);
 }
 
 void
@@ -213,6 +365,7 @@ prism_e2b_run_detach (PrismE2bRun *self)
     return;
   g_free (self->reason);
   self->reason = g_strdup ("it was let go of, and runs on");
+  self->settled = TRUE;
   tell (self, NULL);
 }
 
@@ -221,6 +374,25 @@ timed_out (gpointer data)
 {
   prism_e2b_run_end (data, PRISM_OUTCOME_TIMED_OUT, NULL);
   return G_SOURCE_REMOVE;
+}
+
+/* Who holds its streams lives on; they are not listened to any more. */
+static void
+finish_held (PrismE2bRun *self)
+{
+  if (self->told || self->ended)
+    return;
+  if (self->status == PRISM_E2B_WATCH_GONE)
+    {
+      prism_e2b_run_finish (self, PRISM_OUTCOME_LOST, NULL,
+                            "it ended, but what it started holds its streams, and the service does not say how it did");
+      return;
+    }
+  self->ended = TRUE;
+  self->outcome = WIFEXITED (self->status) ? PRISM_OUTCOME_EXITED : PRISM_OUTCOME_SIGNALLED;
+  self->exit_code = WIFEXITED (self->status) ? WEXITSTATUS (self->status) : -1;
+  self->term_signal = WIFSIGNALED (self->status) ? WTERMSIG (self->status) : 0;
+  tell (self, NULL);
 }
 
 static void
@@ -238,6 +410,7 @@ take_end (PrismE2bRun *self, PrismE2bEvent *event)
 /* --- the stream ------------------------------------------------------------------------------------ */
 
 static void read_more (PrismE2bRun *self);
+static void follow (PrismE2bRun *self, gboolean start);
 
 static void
 take_data (PrismE2bRun *self, PrismE2bEvent *event)
@@ -248,6 +421,10 @@ take_data (PrismE2bRun *self, PrismE2bEvent *event)
 
   self->total[index] += size;
   keep = MIN (size, (gsize)MAX (self->spec.max_kept - (gint64)self->kept[index]->len, 0));
+  if (self->forced)
+    keep = 0;
+  else if (self->spec.max_total > 0)
+    keep = MIN (keep, (gsize)MAX (self->spec.max_total - (gint64)self->kept[index]->len, 0));
   if (keep > 0)
     g_byte_array_append (self->kept[index], data, (guint)keep);
   if (size > 0 && !self->forced && !self->funcs.output (self, event->stream, event->bytes, self->data))
@@ -263,7 +440,9 @@ take_start (PrismE2bRun *self, PrismE2bEvent *event)
     return;
   self->pid = event->pid;
   if (self->forced)
-    send_kill (self);
+    sweep (self, self->spec.grace_ms, NULL, NULL);
+  else if (self->spec.watched)
+    self->watch = start_timer (self, WATCH_MS, watch);
   self->funcs.started (self, self->data);
 }
 
@@ -302,10 +481,26 @@ fail_start (PrismE2bRun *self, const char *why)
   tell (self, error);
 }
 
+/* Its sandbox is paused, so its stream ended: it did not. */
+static void
+close_stream (PrismE2bRun *self)
+{
+  g_clear_object (&self->stream);
+  g_cancellable_cancel (self->stop);
+  g_object_unref (self->stop);
+  self->stop = g_cancellable_new ();
+  prism_e2b_decoder_clear (&self->decoder);
+  prism_e2b_decoder_init (&self->decoder, PRISM_E2B_ENVELOPE_MOST_BYTES);
+  self->at = self->filled = 0;
+  self->reading = FALSE;
+}
+
 static void
 broke (PrismE2bRun *self, const GError *error)
 {
-  if (self->pid == 0)
+  if (self->suspended)
+    close_stream (self);
+  else if (self->pid == 0)
     fail_start (self, error->message);
   else
     lose (self, error->message);
@@ -321,6 +516,8 @@ take_last (PrismE2bRun *self, const guint8 *payload, gsize size)
                        prism_e2b_client_get_redactor (self->spec.client), &cause, &error);
   if (self->ended)
     tell (self, NULL);
+  else if (self->suspended)
+    close_stream (self);
   else if (error == NULL)
     {
       error = g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST,
@@ -346,7 +543,7 @@ work (PrismE2bRun *self)
   g_autoptr (PrismE2bRun) own = prism_e2b_run_ref (self);
   g_autoptr (GError) error = NULL;
 
-  while (!self->told && !self->held && self->at < self->filled)
+  while (!self->told && !self->held && !self->settled && self->stream != NULL && self->at < self->filled)
     {
       const guint8 *at = self->buffer + self->at, *payload;
       gsize left = self->filled - self->at, size;
@@ -361,7 +558,7 @@ work (PrismE2bRun *self)
       if (!fine)
         broke (self, error);
     }
-  if (!self->told && !self->held)
+  if (!self->told && !self->held && !self->settled && self->stream != NULL)
     read_more (self);
 }
 
@@ -382,6 +579,8 @@ arrived (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (GError) error = NULL;
   gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
 
+  if (source != (GObject *)self->stream)
+    return; /* of before a pause */
   self->reading = FALSE;
   if (self->told)
     return;
@@ -397,6 +596,8 @@ arrived (GObject *source, GAsyncResult *result, gpointer data)
   /* The end came and only the stream's own is missing: that takes nothing from it. */
   if (self->ended)
     tell (self, NULL);
+  else if (self->suspended)
+    close_stream (self);
   else if (self->pid == 0)
     fail_start (self, error->message);
   else
@@ -409,7 +610,7 @@ arrived (GObject *source, GAsyncResult *result, gpointer data)
 static void
 read_more (PrismE2bRun *self)
 {
-  if (self->reading)
+  if (self->reading || self->stream == NULL)
     return;
   self->reading = TRUE;
   g_input_stream_read_async (self->stream, self->buffer, CHUNK, G_PRIORITY_DEFAULT, self->stop, arrived,
@@ -424,19 +625,69 @@ opened (PrismE2bReply *reply, const GError *error, gpointer data)
   self->opening = NULL;
   if (reply == NULL)
     {
-      tell (self, error);
+      if (self->pid == 0)
+        tell (self, error);
+      else
+        lose (self, error->message);
       return;
     }
   self->stream = g_steal_pointer (&reply->stream);
-  self->buffer = g_malloc (CHUNK);
+  if (self->buffer == NULL)
+    self->buffer = g_malloc (CHUNK);
   read_more (self);
 }
 
-/* No deadline goes with it: one would end the process, whoever follows it. */
+/* --- over a pause --------------------------------------------------------------------------------- */
+
+void
+prism_e2b_run_suspend (PrismE2bRun *self)
+{
+  if (self->told || self->suspended || self->pid == 0)
+    return;
+  self->suspended = TRUE;
+  if (self->timer != NULL)
+    self->late_us -= g_get_monotonic_time ();
+  stop_source (&self->timer);
+}
+
+void
+prism_e2b_run_resume (PrismE2bRun *self, const PrismE2bIdentity *identity)
+{
+  if (self->told || !self->suspended)
+    return;
+  self->suspended = FALSE;
+  if (self->late_us != 0)
+    {
+      self->timer = start_timer (self, MAX (self->late_us, 0) / 1000, timed_out);
+      self->late_us += g_get_monotonic_time ();
+    }
+  if (identity != NULL)
+    self->spec.identity = identity;
+  else if (self->stream != NULL) /* there was no pause */
+    return;
+  close_stream (self);
+  self->gapped = TRUE;
+  follow (self, FALSE);
+}
+
 void
 prism_e2b_run_begin (PrismE2bRun *self)
 {
-  g_autoptr (GBytes) connect = self->spec.start == NULL ? prism_e2b_connect_new (self->spec.pid) : NULL;
+  prism_e2b_run_ref (self);
+  self->begun_us = g_get_monotonic_time ();
+  if (self->spec.timeout_ms > 0)
+    {
+      self->timer = start_timer (self, self->spec.timeout_ms, timed_out);
+      self->late_us = self->begun_us + self->spec.timeout_ms * 1000;
+    }
+  follow (self, self->spec.start != NULL);
+}
+
+/* No deadline goes with it: one would end the process, whoever follows it. */
+static void
+follow (PrismE2bRun *self, gboolean start)
+{
+  g_autoptr (GBytes) connect = !start ? prism_e2b_connect_new (self->pid != 0 ? self->pid : self->spec.pid) : NULL;
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
     .identity = self->spec.identity,
@@ -448,12 +699,9 @@ prism_e2b_run_begin (PrismE2bRun *self)
     .rpc = TRUE,
     .stream = TRUE,
     .idempotent = connect != NULL,
+    .service_ms = start && self->spec.lasting && self->spec.timeout_ms > 0 ? self->spec.timeout_ms + SPARE_MS : 0,
   };
 
-  prism_e2b_run_ref (self);
-  self->begun_us = g_get_monotonic_time ();
-  if (self->spec.timeout_ms > 0)
-    self->timer = start_timer (self, self->spec.timeout_ms, timed_out);
   self->opening = prism_e2b_client_send (self->spec.client, &request, opened, self);
 }
 
@@ -466,13 +714,29 @@ typedef struct
   gpointer data;
 } Writing;
 
+/* Who does not read, or is over, takes no harm of it; but one that waits for what is lost
+ * would wait for ever, or go by half of it. */
+static void
+lose_input (PrismE2bRun *self, const GError *error)
+{
+  g_autofree char *reason = NULL;
+
+  g_debug ("%s", error->message);
+  if (self->told || self->ended || self->forced
+      || g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND)
+      || strstr (error->message, "writing to stdin") != NULL || strstr (error->message, "writing to tty") != NULL)
+    return;
+  reason = g_strdup_printf ("its input was lost: %s", error->message);
+  lose (self, reason);
+}
+
 static void
 input_taken (PrismE2bReply *reply, const GError *error, gpointer data)
 {
   Writing *writing = data;
 
   if (error != NULL)
-    g_debug ("%s", error->message);
+    lose_input (writing->run, error);
   writing->written (error == NULL, writing->data);
   prism_e2b_run_unref (writing->run);
   g_free (writing);
@@ -494,7 +758,7 @@ prism_e2b_run_write (PrismE2bRun *self, GBytes *bytes, PrismE2bWritten written, 
   const guint8 *bytes_data = g_bytes_get_data (bytes, &size);
   g_autoptr (GBytes) body = prism_e2b_input_new (self->pid, self->spec.pty, bytes_data, size);
 
-  send (self, "/process.Process/SendInput", "write to the command", body, input_taken,
+  send (self, "/process.Process/SendInput", "write to the command", body, FALSE, input_taken,
         writing_new (self, written, data));
 }
 
@@ -506,7 +770,7 @@ prism_e2b_run_close_stdin (PrismE2bRun *self, PrismE2bWritten written, gpointer 
                                            : prism_e2b_close_stdin_new (self->pid);
 
   send (self, self->spec.pty ? "/process.Process/SendInput" : "/process.Process/CloseStdin",
-        "close the command's input", body, input_taken, writing_new (self, written, data));
+        "close the command's input", body, !self->spec.pty, input_taken, writing_new (self, written, data));
 }
 
 /* --- the result ----------------------------------------------------------------------------------------- */
@@ -514,7 +778,7 @@ prism_e2b_run_close_stdin (PrismE2bRun *self, PrismE2bWritten written, gpointer 
 static gboolean
 is_truncated (PrismE2bRun *self, guint index)
 {
-  return self->spec.max_kept >= 0 && self->total[index] > self->kept[index]->len;
+  return self->gapped || (self->spec.max_kept >= 0 && self->total[index] > self->kept[index]->len);
 }
 
 PrismResult *

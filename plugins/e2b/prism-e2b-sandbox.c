@@ -29,41 +29,70 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (PrismE2bSandbox,
 gboolean
 prism_e2b_sandbox_check_running (PrismE2bSandbox *self, GError **error)
 {
-  static const char *const names[] = { "running", "paused", "removed", "failed: its time is over, or it is gone" };
+  static const char *const names[] = { "running", "stopped", "removed", "failed: its time is over, or it is gone" };
   int status = g_atomic_int_get (&self->status);
+  gboolean destroyed;
 
   if (status == PRISM_SANDBOX_STATUS_RUNNING)
     return TRUE;
+  g_mutex_lock (&self->lock);
+  destroyed = self->destroyed;
+  g_mutex_unlock (&self->lock);
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE, "the sandbox is %s%s", names[status],
-               status == PRISM_SANDBOX_STATUS_STOPPED ? "; resume it first, which no command does by itself" : "");
+               status != PRISM_SANDBOX_STATUS_STOPPED ? ""
+               : destroyed                            ? ": it was killed"
+                                                      : " (paused); resume it first, which no command does by itself");
   return FALSE;
 }
 
-gint64
-prism_e2b_sandbox_get_left_ms (PrismE2bSandbox *self)
+void
+prism_e2b_sandbox_take_identity (PrismE2bSandbox *self, PrismE2bIdentity *identity)
 {
-  gint64 end;
+  PrismE2bIdentity *own = g_new (PrismE2bIdentity, 1);
 
+  *own = *identity;
+  *identity = (PrismE2bIdentity){ 0 };
+  if (own->access_token != NULL)
+    prism_redactor_add (prism_e2b_client_get_redactor (self->client), own->access_token);
   g_mutex_lock (&self->lock);
-  end = self->end_us;
+  g_ptr_array_add (self->identities, own);
   g_mutex_unlock (&self->lock);
-  return end == 0 ? 0 : MAX ((end - g_get_real_time ()) / 1000, 1);
+  g_atomic_pointer_set (&self->identity, own);
 }
 
-char **
-prism_e2b_sandbox_dup_env (PrismE2bSandbox *self, PrismCommand *command)
+static void
+identity_free (gpointer data)
 {
+  prism_e2b_identity_clear (data);
+  g_free (data);
+}
+
+/* The rest of what every sandbox has (PATH, HOME, USER, LOGNAME) the service sets. */
+char **
+prism_e2b_sandbox_dup_env (PrismE2bSandbox *self, PrismCommand *command, const char *mark)
+{
+  static const char *base[] = { "TMPDIR=/tmp", "LANG=C.UTF-8", NULL };
   g_autoptr (GStrvBuilder) env = g_strv_builder_new ();
+  g_autofree char *own_mark = mark != NULL ? g_strconcat (PRISM_E2B_MARK "=", mark, NULL) : NULL;
   const char *const *common = prism_sandbox_spec_get_env (self->spec);
   const char *const *secrets = prism_sandbox_spec_get_secrets (self->spec);
   const char *const *own = prism_command_get_env (command);
 
+  g_strv_builder_addv (env, base);
   if (common != NULL)
     g_strv_builder_addv (env, (const char **)common);
   if (secrets != NULL)
     g_strv_builder_addv (env, (const char **)secrets);
   if (own != NULL)
     g_strv_builder_addv (env, (const char **)own);
+  if (own_mark != NULL)
+    g_strv_builder_add (env, own_mark);
+  if (own_mark != NULL && prism_command_get_timeout_ms (command) > 0)
+    {
+      g_autofree char *late = g_strdup_printf (PRISM_E2B_LATE "=%" G_GINT64_FORMAT,
+                                               g_get_real_time () / 1000 + prism_command_get_timeout_ms (command));
+      g_strv_builder_add (env, late);
+    }
   return g_strv_builder_end (env);
 }
 
@@ -100,12 +129,26 @@ prism_e2b_ask_detail (PrismE2bClient *client,
                       GCancellable *cancellable,
                       GError **error)
 {
+  gint64 now_us;
+  return prism_e2b_ask_detail_at (client, id, detail, node, &now_us, cancellable, error);
+}
+
+gboolean
+prism_e2b_ask_detail_at (PrismE2bClient *client,
+                         const char *id,
+                         PrismE2bDetail *detail,
+                         JsonNode **node,
+                         gint64 *now_us,
+                         GCancellable *cancellable,
+                         GError **error)
+{
   g_autofree char *path = g_strconcat ("/sandboxes/", id, NULL);
   g_auto (PrismE2bReply) reply = { 0 };
   g_autoptr (JsonNode) answer = NULL;
 
   if (!prism_e2b_ask (client, "GET", path, "look at the sandbox", NULL, TRUE, &reply, cancellable, error))
     return FALSE;
+  *now_us = reply.date_us != 0 ? reply.date_us : g_get_real_time ();
   answer = prism_http_json_parse (reply.body, NULL);
   if (!prism_e2b_detail_parse (answer, detail, error))
     return FALSE;
@@ -125,7 +168,7 @@ prism_e2b_sandbox_ask (PrismE2bSandbox *self,
                        GCancellable *cancellable,
                        GError **error)
 {
-  g_autofree char *path = g_strconcat ("/sandboxes/", self->identity.id, suffix, NULL);
+  g_autofree char *path = g_strconcat ("/sandboxes/", IDENTITY (self)->id, suffix, NULL);
   return prism_e2b_ask (self->client, method, path, what, body, idempotent, reply, cancellable, error);
 }
 
@@ -137,7 +180,7 @@ prism_e2b_sandbox_refine (PrismE2bSandbox *self, GError **error)
 
   if (!g_error_matches (*error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST))
     return;
-  if (prism_e2b_ask_detail (self->client, self->identity.id, &detail, NULL, NULL, &failure))
+  if (prism_e2b_ask_detail (self->client, IDENTITY (self)->id, &detail, NULL, NULL, &failure))
     {
       if (detail.state != PRISM_E2B_STATE_PAUSED)
         return;
@@ -164,7 +207,7 @@ prism_e2b_sandbox_call (PrismE2bSandbox *self,
 {
   PrismE2bRequest request = {
     .plane = PRISM_E2B_PLANE_DATA,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
     .method = "POST",
     .path = path,
     .what = what,
@@ -205,7 +248,8 @@ prism_e2b_sandbox_start_process (PrismSandbox *sandbox, PrismProcessOperation *o
   PrismCommand *command = prism_process_operation_get_command (operation);
   const char *cwd = prism_command_get_cwd (command);
   guint columns = prism_command_get_pty_columns (command);
-  g_auto (GStrv) env = prism_e2b_sandbox_dup_env (self, command);
+  g_autofree char *mark = g_uuid_string_random ();
+  g_auto (GStrv) env = prism_e2b_sandbox_dup_env (self, command, mark);
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) start = NULL;
   g_autofree char *fingerprint = NULL;
@@ -223,14 +267,29 @@ prism_e2b_sandbox_start_process (PrismSandbox *sandbox, PrismProcessOperation *o
   fingerprint = prism_command_dup_fingerprint (command);
   spec = (PrismE2bRunSpec){
     .client = self->client,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
     .user = self->user,
     .start = start,
     .pty = columns > 0,
     .timeout_ms = prism_command_get_timeout_ms (command),
     .max_kept = -1,
+    .mark = mark,
+    .grace_ms = prism_limits_get (prism_sandbox_spec_get_limits (self->spec), "stop-grace-ms"),
+    .wall_us = prism_e2b_sandbox_get_end (self),
+    .lasting = prism_sandbox_spec_get_lifetime (self->spec) == PRISM_LIFETIME_DETACHED,
   };
   prism_e2b_process_begin (self, &spec, fingerprint, operation);
+}
+
+/* What is left of a timeout until @late; 0 = there is none. */
+static gint64
+parse_left (const char *late)
+{
+  gint64 when;
+
+  return late != NULL && g_ascii_string_to_signed (late, 10, 1, G_MAXINT64 / 2, &when, NULL)
+             ? MAX (when - g_get_real_time () / 1000, 1)
+             : 0;
 }
 
 /* The reference says which; the service says whether it is that one. */
@@ -243,11 +302,11 @@ attach (gpointer sandbox, PrismOperation *operation)
   g_autoptr (GBytes) body = g_bytes_new_static ("{}", 2);
   g_autoptr (JsonNode) answer = NULL;
   g_autoptr (GError) error = NULL;
-  g_autofree char *fingerprint = NULL;
+  g_autofree char *fingerprint = NULL, *mark = NULL, *late = NULL;
   PrismE2bRunSpec spec;
 
   if (!prism_e2b_reference_parse (prism_process_operation_get_reference (process_operation), &reference)
-      || strcmp (reference.sandbox, self->identity.id) != 0 || strcmp (reference.workspace, self->workspace) != 0)
+      || strcmp (reference.sandbox, IDENTITY (self)->id) != 0 || strcmp (reference.workspace, self->workspace) != 0)
     g_set_error_literal (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND,
                          "the reference names no process of this sandbox");
   else if (prism_e2b_sandbox_check_running (self, &error)
@@ -262,11 +321,18 @@ attach (gpointer sandbox, PrismOperation *operation)
       prism_operation_fail (operation, error);
       return;
     }
+  mark = prism_e2b_list_dup_variable (answer, reference.pid, PRISM_E2B_MARK);
+  late = prism_e2b_list_dup_variable (answer, reference.pid, PRISM_E2B_LATE);
   spec = (PrismE2bRunSpec){
     .client = self->client,
-    .identity = &self->identity,
+    .identity = IDENTITY (self),
+    .user = self->user,
     .pid = reference.pid,
+    .timeout_ms = parse_left (late),
     .max_kept = -1,
+    .mark = mark,
+    .grace_ms = prism_limits_get (prism_sandbox_spec_get_limits (self->spec), "stop-grace-ms"),
+    .wall_us = prism_e2b_sandbox_get_end (self),
   };
   prism_e2b_process_begin (self, &spec, fingerprint, process_operation);
 }
@@ -287,7 +353,7 @@ prism_e2b_sandbox_get_property (GObject *object, guint id, GValue *value, GParam
   switch (id)
     {
     case PROP_ID:
-      g_value_set_string (value, self->identity.id);
+      g_value_set_string (value, IDENTITY (self)->id);
       break;
     case PROP_BACKEND_NAME:
       g_value_set_static_string (value, "e2b");
@@ -304,7 +370,7 @@ prism_e2b_sandbox_get_property (GObject *object, guint id, GValue *value, GParam
       g_mutex_unlock (&self->lock);
       break;
     case PROP_REFERENCE:
-      g_value_take_string (value, g_strconcat (PRISM_E2B_SANDBOX_PREFIX, self->identity.id, NULL));
+      g_value_take_string (value, g_strconcat (PRISM_E2B_SANDBOX_PREFIX, IDENTITY (self)->id, NULL));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -356,11 +422,12 @@ prism_e2b_sandbox_finalize (GObject *object)
   if (self->owned && !self->destroyed)
     {
       Forgotten *gone = g_new (Forgotten, 1);
-      *gone = (Forgotten){ prism_e2b_client_ref (self->client), g_strdup (self->identity.id) };
+      *gone = (Forgotten){ prism_e2b_client_ref (self->client), g_strdup (IDENTITY (self)->id) };
       prism_e2b_client_invoke (self->client, forget, gone, forgotten_free);
     }
   g_clear_pointer (&self->capabilities, prism_capabilities_unref);
-  prism_e2b_identity_clear (&self->identity);
+  prism_e2b_sandbox_clear_clock (self);
+  g_ptr_array_unref (self->identities);
   g_clear_object (&self->helper);
   g_mutex_clear (&self->helper_lock);
   g_cond_clear (&self->helper_changed);
@@ -404,5 +471,6 @@ prism_e2b_sandbox_init (PrismE2bSandbox *self)
   g_mutex_init (&self->lock);
   g_mutex_init (&self->helper_lock);
   g_cond_init (&self->helper_changed);
+  self->identities = g_ptr_array_new_with_free_func (identity_free);
   self->runs = g_ptr_array_new ();
 }

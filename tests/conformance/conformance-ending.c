@@ -121,10 +121,10 @@ static gpointer
 cancel_when_there (gpointer data)
 {
   GCancellable *cancellable = data;
-  const char *path = g_object_get_data (data, "path");
+  Box *box = g_object_get_data (data, "box");
   gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
 
-  while (!g_file_test (path, G_FILE_TEST_EXISTS) && g_get_monotonic_time () < deadline)
+  while (!box_has (box, "there") && g_get_monotonic_time () < deadline)
     g_thread_yield ();
   g_cancellable_cancel (cancellable);
   return NULL;
@@ -140,7 +140,7 @@ test_cancel_from_thread (Box *box)
   g_autoptr (GError) error = NULL;
   GThread *thread;
 
-  g_object_set_data (G_OBJECT (cancellable), "path", (gpointer)host_path (box, "there"));
+  g_object_set_data (G_OBJECT (cancellable), "box", box);
   thread = g_thread_new ("cancel", cancel_when_there, cancellable);
   result = prism_sandbox_exec (box->sandbox, command, cancellable, &error);
   g_thread_join (thread);
@@ -162,7 +162,7 @@ test_cancelled_before (Box *box)
   prism_sandbox_exec_async (box->sandbox, command, cancellable, on_exec, &answer);
   WAIT_UNTIL (answer.done);
   g_assert_error (answer.error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED);
-  g_assert_false (g_file_test (host_path (box, "trace"), G_FILE_TEST_EXISTS));
+  g_assert_false (box_has (box, "trace"));
 }
 
 /* One command's end is not another's. */
@@ -183,7 +183,7 @@ test_only_this (Box *box)
   prism_sandbox_exec_async (box->sandbox, bystander, NULL, on_exec, &first);
   prism_sandbox_exec_async (box->sandbox, victim, cancellable, on_exec, &second);
   prism_sandbox_exec_async (box->sandbox, late, NULL, on_exec, &third);
-  WAIT_UNTIL (second.done && third.done && g_file_test (host_path (box, "by"), G_FILE_TEST_EXISTS));
+  WAIT_UNTIL (second.done && third.done && box_has (box, "by"));
   assert_cancelled (PRISM_RESULT (second.value));
   g_assert_true (prism_result_get_timed_out (PRISM_RESULT (third.value)));
   g_assert_false (first.done);

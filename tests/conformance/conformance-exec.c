@@ -43,8 +43,7 @@ test_not_startable (Box *box)
 
   for (gsize i = 0; i < G_N_ELEMENTS (missing); i++)
     assert_refused (box, prism_command_new ((const char *const[]){ missing[i], NULL }), PRISM_SANDBOX_ERROR_NOT_FOUND);
-  g_assert_true (g_file_set_contents (host_path (box, "plain"), "#!/bin/sh\nexit 0\n", -1, NULL));
-  chmod (host_path (box, "plain"), 0644);
+  box_put (box, "plain", "#!/bin/sh\nexit 0\n", 0644);
   assert_refused (box, prism_command_new ((const char *const[]){ "./plain", NULL }),
                   PRISM_SANDBOX_ERROR_NOT_EXECUTABLE);
   assert_refused (box, prism_command_new ((const char *const[]){ "/tmp", NULL }), PRISM_SANDBOX_ERROR_NOT_EXECUTABLE);
@@ -75,7 +74,8 @@ test_binary (Box *box)
   gsize size;
 
   assert_exited (result, 0);
-  g_assert_true (g_file_get_contents (host_path (box, "bytes"), &expected, &size, NULL));
+  expected = box_get (box, "bytes", &size);
+  g_assert_nonnull (expected);
   g_assert_cmpuint (size, ==, 3000000);
   g_assert_cmpmem (g_bytes_get_data (prism_result_get_stdout (result), NULL),
                    g_bytes_get_size (prism_result_get_stdout (result)), expected, size);

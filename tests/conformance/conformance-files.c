@@ -221,7 +221,7 @@ static void
 test_list (Box *box)
 {
   g_autoptr (PrismResult) result = box_sh (
-      box, "rm gate; mkdir -p b/inner .hidden; : >a; : >c; : >.dot; : >b/x; : >b/.y; : >b/inner/z; : >.hidden/w; "
+      box, "rm -f gate; mkdir -p b/inner .hidden; : >a; : >c; : >.dot; : >b/x; : >b/.y; : >b/inner/z; : >.hidden/w; "
            "ln -s b link; ln -s / root");
   g_autofree char *plain = list (box, ".", 0), *hidden = list (box, ".", PRISM_FILE_FLAGS_HIDDEN);
   g_autofree char *deep = list (box, ".", PRISM_FILE_FLAGS_RECURSIVE);
@@ -357,9 +357,9 @@ test_leads_outside (Box *box)
   static const char *const paths[] = { "link", "up", "folder/conformance-secret" };
 
   g_assert_true (g_file_set_contents (secret, "host", -1, NULL));
-  g_assert_cmpint (symlink (secret, host_path (box, "link")), ==, 0);
-  g_assert_cmpint (symlink (up, host_path (box, "up")), ==, 0);
-  g_assert_cmpint (symlink (g_get_tmp_dir (), host_path (box, "folder")), ==, 0);
+  box_link (box, secret, "link");
+  box_link (box, up, "up");
+  box_link (box, g_get_tmp_dir (), "folder");
   for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
     {
       g_autoptr (GError) error = NULL;
@@ -427,7 +427,7 @@ test_links_themselves (Box *box)
   for (gsize i = 0; i < G_N_ELEMENTS (targets); i++)
     {
       g_autoptr (PrismFileEntry) entry = NULL;
-      g_assert_cmpint (symlink (targets[i], host_path (box, "loop")), ==, 0);
+      box_link (box, targets[i], "loop");
       entry = prism_sandbox_stat_file (box->sandbox, "loop", NULL, &error);
       g_assert_no_error (error);
       g_assert_cmpint (prism_file_entry_get_file_type (entry), ==, G_FILE_TYPE_SYMBOLIC_LINK);

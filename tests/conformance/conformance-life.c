@@ -49,8 +49,7 @@ test_require (Box *box)
   for (guint i = 0; i < flags->n_values; i++)
     {
       PrismControls control = flags->values[i].value;
-      g_autoptr (GFile) folder = g_file_new_for_path (box->folder);
-      g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
+      g_autoptr (PrismSandboxSpec) spec = box_new_spec (box);
       g_autoptr (PrismSandbox) sandbox = NULL;
       g_autoptr (GError) error = NULL;
 
@@ -72,8 +71,8 @@ test_require (Box *box)
 static void
 test_bad_spec (Box *box)
 {
-  g_autoptr (GFile) folder = g_file_new_for_path (box->folder), missing = g_file_new_for_path ("/no/such/folder");
-  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder), limits = prism_sandbox_spec_new (folder),
+  g_autoptr (GFile) missing = g_file_new_for_path ("/no/such/folder");
+  g_autoptr (PrismSandboxSpec) spec = box_new_spec (box), limits = box_new_spec (box),
                                lost = prism_sandbox_spec_new (missing);
   g_autoptr (GError) error = NULL;
 
@@ -95,6 +94,8 @@ test_bad_spec (Box *box)
   g_assert_nonnull (strstr (error->message, "max-fds"));
   g_clear_error (&error);
 
+  if (box->remote)
+    g_object_set (lost, "workspace-mode", PRISM_WORKSPACE_MODE_COPY, NULL);
   g_assert_null (prism_backend_create_sandbox (box->backend, lost, NULL, &error));
   g_assert_nonnull (error);
 }
@@ -173,7 +174,7 @@ test_kill (Box *box)
   g_autoptr (GError) error = NULL;
 
   prism_sandbox_exec_async (box->sandbox, command, NULL, on_exec, &answer);
-  WAIT_UNTIL (g_file_test (host_path (box, "up"), G_FILE_TEST_EXISTS));
+  WAIT_UNTIL (box_has (box, "up"));
   g_assert_true (prism_sandbox_kill (box->sandbox, NULL, &error));
   g_assert_no_error (error);
   WAIT_UNTIL (answer.done);
@@ -194,7 +195,7 @@ test_close_while_busy (Box *box)
 
   for (int i = 0; i < 30; i++)
     prism_sandbox_exec_async (box->sandbox, command, NULL, on_exec, &answers[i]);
-  WAIT_UNTIL (g_file_test (host_path (box, "up"), G_FILE_TEST_EXISTS));
+  WAIT_UNTIL (box_has (box, "up"));
   g_assert_true (prism_sandbox_close (box->sandbox, NULL, &error));
   g_assert_no_error (error);
   for (int i = 0; i < 30; i++)
@@ -256,8 +257,7 @@ count_in (const char *path)
 static void
 cycle (Box *box)
 {
-  g_autoptr (GFile) folder = g_file_new_for_path (box->folder);
-  g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
+  g_autoptr (PrismSandboxSpec) spec = box_new_spec (box);
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (box->backend, spec, NULL, &error);
   g_autoptr (PrismCommand) command = command_shell ("sleep 1000 & exit 1");

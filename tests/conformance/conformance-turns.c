@@ -14,7 +14,7 @@ log_is_longer (Box *box, gsize least)
   g_autofree char *log = NULL;
   gsize size = 0;
 
-  return g_file_get_contents (host_path (box, "log"), &log, &size, NULL) && size > least;
+  return (log = box_get (box, "log", &size)) != NULL && size > least;
 }
 
 /* Never more than two at once, and in the order they were asked for. */
@@ -25,6 +25,7 @@ test_first_come (Box *box)
   g_autofree char *log = NULL;
   g_auto (GStrv) lines = NULL;
   guint at_once = 0, most = 0, started = 0;
+  gsize size;
 
   gate_close (box);
   for (int i = 0; i < 8; i++)
@@ -42,7 +43,8 @@ test_first_come (Box *box)
       assert_exited (PRISM_RESULT (answers[i].value), 0);
       answer_clear (&answers[i]);
     }
-  g_assert_true (g_file_get_contents (host_path (box, "log"), &log, NULL, NULL));
+  log = box_get (box, "log", &size);
+  g_assert_nonnull (log);
   lines = g_strsplit (log, "\n", -1);
   for (int i = 0; lines[i] != NULL && lines[i][0] != '\0'; i++)
     if (lines[i][0] == 's')
@@ -79,7 +81,7 @@ test_cancel_in_line (Box *box)
   prism_sandbox_exec_async (box->sandbox, first, NULL, on_exec, &answers[0]);
   prism_sandbox_exec_async (box->sandbox, second, cancellable, on_exec, &answers[1]);
   prism_sandbox_exec_async (box->sandbox, third, NULL, on_exec, &answers[2]);
-  WAIT_UNTIL (g_file_test (host_path (box, "first"), G_FILE_TEST_EXISTS));
+  WAIT_UNTIL (box_has (box, "first"));
   g_cancellable_cancel (cancellable);
   WAIT_UNTIL (answers[1].done);
   g_assert_error (answers[1].error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED);
@@ -88,7 +90,7 @@ test_cancel_in_line (Box *box)
   WAIT_UNTIL (answers[0].done && answers[2].done);
   assert_exited (PRISM_RESULT (answers[0].value), 0);
   assert_exited (PRISM_RESULT (answers[2].value), 0);
-  g_assert_false (g_file_test (host_path (box, "second"), G_FILE_TEST_EXISTS));
+  g_assert_false (box_has (box, "second"));
   for (int i = 0; i < 3; i++)
     answer_clear (&answers[i]);
 }

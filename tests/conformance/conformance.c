@@ -26,19 +26,33 @@ make_folder (Box *box)
 
   box->folder = g_dir_make_tmp ("conformance-XXXXXX", &error);
   g_assert_no_error (error);
-  g_assert_true (g_file_set_contents (host_path (box, "gate"), "", 0, &error));
+  if (!box->remote)
+    g_assert_true (g_file_set_contents (host_path (box, "gate"), "", 0, &error));
+}
+
+/* One that is remote has an empty folder of its own, whose name nobody else has. */
+PrismSandboxSpec *
+box_new_spec (Box *box)
+{
+  g_autoptr (GFile) folder = box->remote ? NULL : g_file_new_for_path (box->folder);
+  PrismSandboxSpec *spec = prism_sandbox_spec_new (folder);
+
+  if (box->remote)
+    {
+      g_autofree char *name = g_path_get_basename (box->folder), *path = g_strconcat ("/tmp/inside-", name, NULL);
+      g_object_set (spec, "sandbox-path", path, NULL);
+    }
+  return spec;
 }
 
 static void
 run_case (const BoxCase *self, PrismBackend *backend)
 {
-  Box box = { .backend = backend, .gate = -1 };
-  g_autoptr (GFile) folder = NULL;
+  Box box = { .backend = backend, .remote = prism_backend_is_remote (backend), .gate = -1 };
   g_autoptr (GError) error = NULL;
 
   make_folder (&box);
-  folder = g_file_new_for_path (box.folder);
-  box.spec = prism_sandbox_spec_new (folder);
+  box.spec = box_new_spec (&box);
   box.limits = prism_sandbox_spec_get_limits (box.spec);
   if (self->prepare != NULL)
     self->prepare (&box);
@@ -97,6 +111,73 @@ host_path (Box *box, const char *name)
   g_autofree char *path = g_build_filename (box->folder, name, NULL);
 
   return g_intern_string (path);
+}
+
+gboolean
+box_has (Box *box, const char *name)
+{
+  g_autoptr (PrismFileEntry) entry = NULL;
+
+  if (!box->remote)
+    return g_file_test (host_path (box, name), G_FILE_TEST_EXISTS);
+  entry = prism_sandbox_stat_file (box->sandbox, name, NULL, NULL);
+  return entry != NULL;
+}
+
+char *
+box_get (Box *box, const char *name, gsize *size)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  char *text = NULL;
+
+  if (!box->remote)
+    {
+      g_file_get_contents (host_path (box, name), &text, size, NULL);
+      return text;
+    }
+  bytes = prism_sandbox_read_file (box->sandbox, name, 0, -1, NULL, NULL);
+  if (bytes == NULL)
+    return NULL;
+  *size = g_bytes_get_size (bytes);
+  text = g_malloc0 (*size + 1);
+  if (*size > 0)
+    memcpy (text, g_bytes_get_data (bytes, NULL), *size);
+  return text;
+}
+
+void
+box_put (Box *box, const char *name, const char *text, guint mode)
+{
+  g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
+  g_autoptr (GError) error = NULL;
+
+  if (box->remote)
+    prism_sandbox_write_file (box->sandbox, name, bytes, mode, 0, NULL, &error);
+  else if (g_file_set_contents (host_path (box, name), text, -1, &error))
+    g_chmod (host_path (box, name), (int)mode);
+  g_assert_no_error (error);
+}
+
+void
+box_link (Box *box, const char *target, const char *name)
+{
+  const char *argv[] = { "ln", "-s", "--", target, name, NULL };
+  g_autoptr (PrismCommand) command = box->remote ? prism_command_new (argv) : NULL;
+  g_autoptr (PrismResult) result = command != NULL ? box_run (box, command) : NULL;
+
+  if (result != NULL)
+    assert_exited (result, 0);
+  else
+    g_assert_cmpint (symlink (target, host_path (box, name)), ==, 0);
+}
+
+gboolean
+box_lacks (Box *box, const char *name)
+{
+  g_autoptr (PrismCapabilities) capabilities = prism_sandbox_dup_capabilities (box->sandbox);
+  const char *evidence = prism_capabilities_get_evidence (capabilities, name);
+
+  return evidence != NULL && g_str_has_prefix (evidence, "not enforced");
 }
 
 PrismCommand *
@@ -161,9 +242,40 @@ assert_refused (Box *box, PrismCommand *command, int code)
     g_assert_true (g_str_has_prefix (error->message, name));
 }
 
+static void
+keep_gate (Box *box)
+{
+  g_autoptr (PrismCommand) command = command_shell ("exec 9>>gate; flock -x 9; echo shut; cat >/dev/null");
+  g_autoptr (GError) error = NULL;
+  char word[5];
+
+  box->keeper = prism_sandbox_start_process (box->sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  g_input_stream_read_all (prism_process_get_stdout_stream (box->keeper), word, sizeof word, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (word, sizeof word, "shut\n", 5);
+}
+
+static void
+free_keeper (Box *box)
+{
+  g_autoptr (PrismProcess) keeper = g_steal_pointer (&box->keeper);
+  g_autoptr (PrismResult) result = NULL;
+
+  if (keeper == NULL)
+    return;
+  g_output_stream_close (prism_process_get_stdin_stream (keeper), NULL, NULL);
+  result = prism_process_wait (keeper, NULL, NULL);
+}
+
 void
 gate_close (Box *box)
 {
+  if (box->remote)
+    {
+      keep_gate (box);
+      return;
+    }
   box->gate = g_open (host_path (box, "gate"), O_RDWR | O_CLOEXEC, 0);
   g_assert_cmpint (box->gate, >=, 0);
   g_assert_cmpint (flock (box->gate, LOCK_EX | LOCK_NB), ==, 0);
@@ -175,6 +287,7 @@ gate_open (Box *box)
   if (box->gate >= 0)
     close (box->gate);
   box->gate = -1;
+  free_keeper (box);
 }
 
 static gint64 wait_deadline;

@@ -23,11 +23,13 @@ typedef enum
 typedef struct
 {
   PrismBackend *backend;
-  char *folder; /* the workspace, on the host */
+  gboolean remote; /* on another machine: nothing of the host is there */
+  char *folder;    /* on the host; the workspace, unless it is remote */
   PrismSandboxSpec *spec;
   PrismLimits *limits;
   PrismSandbox *sandbox;
   int gate; /* a file that commands wait at; -1 = open */
+  PrismProcess *keeper; /* who holds it shut, where the host cannot */
 } Box;
 
 /* A test with a sandbox of its own, made before it and closed after it. Each runs in a
@@ -42,8 +44,20 @@ gboolean box_run_case (const char *path, PrismBackend *backend);
 /* Their paths, in order. */
 GPtrArray *box_list_cases (void);
 
-/* In the workspace, as the host has it. Owned by the box. */
+/* A file of the host's: one of the workspace's, unless it is remote. Owned by the box. */
 const char *host_path (Box *box, const char *name);
+/* A specification as the box's own was at first. */
+PrismSandboxSpec *box_new_spec (Box *box);
+
+/* Files of the workspace as they are without the sandbox, where that can be seen; else by way
+ * of it. */
+gboolean box_has (Box *box, const char *name);
+/* NULL: there is none. */
+char *box_get (Box *box, const char *name, gsize *size);
+void box_put (Box *box, const char *name, const char *text, guint mode);
+void box_link (Box *box, const char *target, const char *name);
+/* Whether the sandbox says itself that it has not got what an evidence of that name is about. */
+gboolean box_lacks (Box *box, const char *name);
 
 PrismCommand *command_shell (const char *line);
 /* Must start. */

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import client
 from client import Case, text_of
@@ -209,6 +210,26 @@ class Framing(Case):
         self.assert_lives(server)
 
 
+class Suspended(Case):
+    def test_suspended(self):
+        """what needs approval waits in a folder for somebody else, and is allowed once"""
+        kept = os.path.join(self.folder, 'kept')
+        server = self.ready('--suspend', kept)
+        answer = server.tool('write', {'path': 'a', 'content': 'x'})
+        self.assertEqual((answer['result']['isError'], answer['result']['_meta']['prism/outcome']), (True, 'suspended'))
+        found = answer['result']['structuredContent']['suspension']['id']
+        self.assertEqual(os.listdir(self.tree), [])
+        told = [m['params']['data'] for m in server.aside if m.get('method') == 'notifications/message']
+        self.assertTrue(any(f'prism approval show {kept} {found}' in text for text in told), told)
+        self.assertEqual(server.finish(), 0)
+        subprocess.run([client.PRISM, 'approval', 'allow', kept, found], check=True, timeout=client.DEADLINE)
+        server = self.ready('--suspend', kept)
+        self.assertFalse(server.tool('write', {'path': 'a', 'content': 'x'})['result']['isError'])
+        self.assertEqual(os.listdir(self.tree), ['a'])
+        answer = server.tool('write', {'path': 'a', 'content': 'x'})
+        self.assertEqual(answer['result']['_meta']['prism/outcome'], 'suspended')
+
+
 class Output(Case):
     OPTIONS = ('--approve', 'always')
 
@@ -218,6 +239,20 @@ class Output(Case):
         self.assertIn('hi', text_of(server.tool('shell', {'command': 'echo hi; echo to-err >&2'})))
         self.assertEqual(server.finish(), 0)
         self.assertIsNone(server.next())
+
+    def test_noisy_plugin(self):
+        """a plug-in that prints by every way there is, while it serves, prints nowhere into the protocol"""
+        server = self.start('-b', 'noisy', env={'PRISM_PLUGIN_PATH': os.environ['PRISM_NOISY_PLUGIN'] + ':'
+                                                + os.environ['PRISM_PLUGIN_PATH'], 'G_MESSAGES_DEBUG': 'all'})
+        self.assertIn('result', server.initialize())
+        for i in range(20):
+            self.assertIn(f'hi {i}', text_of(server.tool('shell', {'command': f'echo hi {i}'})))
+        self.assertEqual(server.finish(), 0)
+        self.assertIsNone(server.next())
+        server.readers[1].join()
+        self.assertNotIn(b'noise: ', server.raw)
+        for way in (b'printf, constructor', b'puts', b'g_print, created', b'write', b'printf, thread'):
+            self.assertIn(b'noise: ' + way, server.errors)
 
     def test_not_inherited(self):
         """commands have neither end of the protocol"""

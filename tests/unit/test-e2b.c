@@ -282,6 +282,7 @@ test_list (void)
 
   g_assert_true (prism_e2b_list_find (node, 26220, &got));
   g_assert_cmpstr (got, ==, expected);
+  g_clear_pointer (&got, g_free);
   g_assert_true (prism_e2b_list_find (node, 1, &got));
   g_assert_null (got);
   g_assert_false (prism_e2b_list_find (node, 2, &got));
