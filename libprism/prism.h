@@ -15,6 +15,7 @@
 #include "prism-command-rule.h"
 #include "prism-command.h"
 #include "prism-composition.h"
+#include "prism-conversion.h"
 #include "prism-credential.h"
 #include "prism-decision.h"
 #include "prism-egress-error.h"

@@ -45,7 +45,7 @@ enum
 };
 
 static GParamSpec *props[N_PROPS];
-static guint question_signal, changed_signal, denied_signal, worktree_signal;
+static guint question_signal, changed_signal, denied_signal, worktree_signal, found_signal;
 
 /**
  * PrismComposition:
@@ -201,6 +201,22 @@ install_more_signals (void)
    */
   worktree_signal = g_signal_new ("worktree-changed", PRISM_TYPE_COMPOSITION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
                                   G_TYPE_NONE, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
+  /**
+   * PrismComposition::file-found:
+   * @self: the composition
+   * @conversion: a document or an image
+   *
+   * The tool read found something that is no text. A handler that turns it into text, or into a
+   * smaller image, says %TRUE and settles it, at once or later, from anywhere. With no handler,
+   * or where none says %TRUE, images are shown as they are and documents not at all. Where
+   * question-asked comes, too.
+   *
+   * Returns: whether it is settled, or will be
+   *
+   * Since: 1.0
+   */
+  found_signal = g_signal_new ("file-found", PRISM_TYPE_COMPOSITION, G_SIGNAL_RUN_LAST, 0,
+                               g_signal_accumulator_true_handled, NULL, NULL, G_TYPE_BOOLEAN, 1, PRISM_TYPE_CONVERSION);
 }
 
 static void
@@ -361,6 +377,23 @@ prism_composition_emit_worktree_changed (PrismComposition *self,
                                          const char *call_id)
 {
   g_signal_emit (self, worktree_signal, 0, action, path, call_id);
+}
+
+PrismToolSettings *
+prism_composition_get_settings (PrismComposition *self)
+{
+  return self->bound ? self->settings : NULL;
+}
+
+gboolean
+prism_composition_emit_conversion (PrismComposition *self, PrismConversion *conversion)
+{
+  gboolean taken = FALSE;
+
+  if (conversion == NULL)
+    return g_signal_has_handler_pending (self, found_signal, 0, FALSE);
+  g_signal_emit (self, found_signal, 0, conversion, &taken);
+  return taken;
 }
 
 gboolean

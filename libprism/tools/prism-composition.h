@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "prism-conversion.h"
 #include "prism-policy.h"
 #include "prism-question.h"
 #include "prism-sandbox.h"
@@ -26,9 +27,10 @@ typedef enum
 
 /* One tree and the tools that are bound to it. Set up, then bound once; what was bound does
  * not change. Properties: mode, folder (host), sandbox, policy, read-only, git (the git
- * tools too), git-aware (lists leave out what git ignores), read-before-write, allow-mixed-wiring. Signals: question-asked
- * (PrismQuestion), file-changed (path, operation, call-id), permission-denied (tool,
- * PrismDecision, call-id), worktree-changed (action, path, call-id). */
+ * tools too), git-aware (lists leave out what git ignores), read-before-write, allow-mixed-wiring. Signals:
+ * question-asked (PrismQuestion), file-changed (path, operation, call-id), permission-denied (tool, PrismDecision,
+ * call-id), worktree-changed (action, path, call-id),
+ * file-found (PrismConversion). */
 #define PRISM_TYPE_COMPOSITION (prism_composition_get_type ())
 PRISM_AVAILABLE_IN_1_0
 G_DECLARE_FINAL_TYPE (PrismComposition, prism_composition, PRISM, COMPOSITION, GObject)
@@ -71,6 +73,35 @@ PRISM_AVAILABLE_IN_1_0
 GListModel *prism_composition_get_tools (PrismComposition *self);
 PRISM_AVAILABLE_IN_1_0
 PrismTool *prism_composition_find_tool (PrismComposition *self, const char *name);
+/* For the caller's own tools, once it is bound: the same tree by the same rules, in turn with the
+ * tools that change the same path. Paths as models write them. They block; any thread. No policy is
+ * asked and no signal tells of them. A PRISM_TOOL_ERROR says what is wrong. */
+PRISM_AVAILABLE_IN_1_0
+PrismFileEntry *
+prism_composition_stat_file (PrismComposition *self, const char *path, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+GListModel *prism_composition_list_files (
+    PrismComposition *self, const char *path, gboolean hidden, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+GBytes *prism_composition_read_file (
+    PrismComposition *self, const char *path, gint64 offset, gint64 length, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_write_file (
+    PrismComposition *self, const char *path, GBytes *bytes, guint mode, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_remove_file (
+    PrismComposition *self, const char *path, gboolean recursive, GCancellable *cancellable, GError **error);
+PRISM_AVAILABLE_IN_1_0
+gboolean prism_composition_rename_file (PrismComposition *self,
+                                        const char *from,
+                                        const char *to,
+                                        gboolean overwrite,
+                                        GCancellable *cancellable,
+                                        GError **error);
+PRISM_AVAILABLE_IN_1_0
+PrismResult *
+prism_composition_exec (PrismComposition *self, PrismCommand *command, GCancellable *cancellable, GError **error);
+
 PRISM_AVAILABLE_IN_1_0
 PrismCapabilities *prism_composition_dup_capabilities (PrismComposition *self);
 PRISM_AVAILABLE_IN_1_0

@@ -5,77 +5,143 @@
 
 #include <string.h>
 
+#include "prism-conversion-private.h"
+#include "prism-operation-private.h"
+
 #define CHUNK (256 * 1024)
 
-/* --- images ----------------------------------------------------------------------------- */
+/* --- what is no text ---------------------------------------------------------------------- */
 
 static const struct
 {
-  const char *type, *magic;
-  gsize size, at;
-} images[] = {
-  { "image/png", "\211PNG\r\n\032\n", 8, 0 },
-  { "image/jpeg", "\377\330\377", 3, 0 },
-  { "image/gif", "GIF87a", 6, 0 },
-  { "image/gif", "GIF89a", 6, 0 },
-  { "image/webp", "WEBP", 4, 8 },
-  { "image/bmp", "BM", 2, 0 },
+  const char *suffix, *format, *type;
+} zipped[] = {
+  { ".docx", "docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
+  { ".pptx", "pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation" },
+  { ".xlsx", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" },
+  { ".odt", "odt", "application/vnd.oasis.opendocument.text" },
+  { ".odp", "odp", "application/vnd.oasis.opendocument.presentation" },
+  { ".ods", "ods", "application/vnd.oasis.opendocument.spreadsheet" },
 };
 
+/* A document's format, and what it is called elsewhere; NULL: none. */
 static const char *
-image_type (const guint8 *data, gsize size)
+document_format (const guint8 *data, gsize size, const char *path, const char **type)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (images); i++)
-    if (size >= images[i].at + images[i].size && memcmp (data + images[i].at, images[i].magic, images[i].size) == 0)
-      {
-        /* "BM" begins words, too: then there is no NUL in what follows, which is a size. */
-        if (g_str_equal (images[i].type, "image/bmp") && (size < 26 || memchr (data, 0, 14) == NULL))
-          continue;
-        if (g_str_equal (images[i].type, "image/webp") && memcmp (data, "RIFF", 4) != 0)
-          continue;
-        return images[i].type;
-      }
+  g_autofree char *lower = g_ascii_strdown (path, -1);
+
+  *type = "application/pdf";
+  if (size >= 5 && memcmp (data, "%PDF-", 5) == 0)
+    return "pdf";
+  if (size >= 4 && memcmp (data, "PK\003\004", 4) == 0)
+    for (guint i = 0; i < G_N_ELEMENTS (zipped); i++)
+      if (g_str_has_suffix (lower, zipped[i].suffix))
+        {
+          *type = zipped[i].type;
+          return zipped[i].format;
+        }
   return NULL;
 }
 
-static gboolean
-answer_image (PrismToolRun *run, const char *path, const char *type, GError **error)
+static GBytes *
+read_whole (PrismToolRun *run, const char *path, const char *shown, PrismToolLimit limit, GError **error)
 {
-  gint64 most = prism_tool_limit (run, PRISM_TOOL_LIMIT_IMAGE_BYTES);
+  gint64 most = prism_tool_limit (run, limit);
   GError *fault = NULL;
   g_autoptr (GBytes) bytes = prism_tree_read (run->tree, path, 0, most + 1, run->cancellable, &fault);
 
   if (bytes == NULL)
     {
       prism_tool_take_fault (error, fault);
-      return FALSE;
+      return NULL;
     }
-  if ((gint64)g_bytes_get_size (bytes) > most)
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT, "%s: an image of more than %" G_GINT64_FORMAT " bytes",
-                            prism_tool_get_string (run, "path"), most);
-  prism_tool_result_add_image (run->result, bytes, type);
-  json_builder_set_member_name (run->metadata, "image");
-  json_builder_begin_object (run->metadata);
-  prism_tool_add_string (run, "mimeType", type);
-  prism_tool_add_boolean (run, "resized", FALSE);
-  prism_tool_add_integer (run, "bytes", (gint64)g_bytes_get_size (bytes));
-  json_builder_end_object (run->metadata);
-  return TRUE;
+  if ((gint64)g_bytes_get_size (bytes) <= most)
+    return g_steal_pointer (&bytes);
+  prism_tool_fail (error, PRISM_TOOL_ERROR_LIMIT, "%s: has more than %" G_GINT64_FORMAT " bytes (%s)", shown, most,
+                   prism_tool_limit_rows[limit].name);
+  return NULL;
 }
 
-/* What is a document, and not for a text tool. */
-static const char *
-document_type (const guint8 *data, gsize size, const char *path)
+typedef struct
 {
-  static const char *const zipped[] = { ".docx", ".pptx", ".xlsx" };
+  PrismComposition *composition;
+  PrismConversion *conversion;
+} Asking;
 
-  if (size >= 5 && memcmp (data, "%PDF-", 5) == 0)
-    return "a PDF";
-  if (size >= 4 && memcmp (data, "PK\003\004", 4) == 0)
-    for (guint i = 0; i < G_N_ELEMENTS (zipped); i++)
-      if (g_str_has_suffix (path, zipped[i]))
-        return "an office document";
-  return NULL;
+static void
+asking_emit (gpointer data)
+{
+  Asking *asking = data;
+
+  if (!prism_composition_emit_conversion (asking->composition, asking->conversion))
+    prism_conversion_decline (asking->conversion, NULL);
+}
+
+static void
+asking_free (gpointer data)
+{
+  Asking *asking = data;
+
+  g_object_unref (asking->composition);
+  g_object_unref (asking->conversion);
+  g_free (asking);
+}
+
+static gboolean
+has_reader (PrismToolRun *run)
+{
+  g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
+
+  return composition != NULL && prism_composition_emit_conversion (composition, NULL);
+}
+
+/* What the program makes of it, if it has somebody who does. */
+static gboolean
+convert (PrismToolRun *run,
+         const char *shown,
+         const char *type,
+         GBytes *bytes,
+         gboolean image,
+         PrismConverted *converted,
+         GError **error)
+{
+  g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
+  gint64 most = prism_tool_limit (run, image ? PRISM_TOOL_LIMIT_IMAGE_BYTES : PRISM_TOOL_LIMIT_DOCUMENT_BYTES);
+  g_autoptr (PrismConversion) conversion = NULL;
+  Asking *asking;
+
+  *converted = (PrismConverted){ 0 };
+  if (composition == NULL || !prism_composition_emit_conversion (composition, NULL))
+    return TRUE;
+  conversion = prism_conversion_new (shown, type, bytes, most, image);
+  asking = g_new (Asking, 1);
+  *asking = (Asking){ g_steal_pointer (&composition), g_object_ref (conversion) };
+  prism_operation_emit (PRISM_OPERATION (run->operation), asking_emit, asking, asking_free, NULL, NULL);
+  return prism_conversion_wait (conversion, prism_tool_limit (run, PRISM_TOOL_LIMIT_CONVERSION_TIMEOUT_S),
+                                run->cancellable, converted, error);
+}
+
+static gboolean
+answer_image (PrismToolRun *run, const char *path, const char *shown, const char *type, GError **error)
+{
+  g_autoptr (GBytes) bytes = read_whole (run, path, shown, PRISM_TOOL_LIMIT_IMAGE_BYTES, error);
+  g_auto (PrismConverted) converted = { 0 };
+  GBytes *image;
+  gsize size;
+  const guint8 *data;
+
+  if (bytes == NULL || !convert (run, shown, type, bytes, TRUE, &converted, error))
+    return FALSE;
+  image = converted.image != NULL ? converted.image : bytes;
+  data = g_bytes_get_data (image, &size);
+  prism_tool_result_add_image (run->result, image, prism_image_type (data, size));
+  json_builder_set_member_name (run->metadata, "image");
+  json_builder_begin_object (run->metadata);
+  prism_tool_add_string (run, "mimeType", prism_image_type (data, size));
+  prism_tool_add_boolean (run, "resized", !g_bytes_equal (image, bytes));
+  prism_tool_add_integer (run, "bytes", (gint64)size);
+  json_builder_end_object (run->metadata);
+  return TRUE;
 }
 
 /* --- text, as it comes --------------------------------------------------------------------- */
@@ -309,6 +375,51 @@ read_text (PrismToolRun *run, Source *source, const char *path, const char *show
   return TRUE;
 }
 
+/* Its text, page by page, as if the file were that. */
+static gboolean
+answer_document (
+    PrismToolRun *run, const char *path, const char *shown, const char *format, const char *type, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GByteArray) held = g_byte_array_new ();
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_auto (PrismConverted) converted = { 0 };
+  Source source = { .run = run, .path = path, .held = held, .ended = TRUE };
+  Page page = { 0 };
+
+  /* Where nobody reads it, nobody has to load it. */
+  if (has_reader (run))
+    {
+      bytes = read_whole (run, path, shown, PRISM_TOOL_LIMIT_DOCUMENT_BYTES, error);
+      if (bytes == NULL || !convert (run, shown, type, bytes, FALSE, &converted, error))
+        return FALSE;
+    }
+  if (converted.text == NULL)
+    return prism_tool_fail (error, PRISM_TOOL_ERROR_TYPE,
+                            "%s: is a document (%s)%s%s; turn it into text with the shell first, as with pdftotext or "
+                            "pandoc",
+                            shown, format, converted.reason != NULL ? ", and " : "",
+                            converted.reason != NULL ? converted.reason : "");
+  g_byte_array_append (held, (const guint8 *)converted.text, (guint)strlen (converted.text));
+  source.read = (gint64)g_bytes_get_size (bytes);
+  if (!read_page (run, &source, text, &page, error) || !check_page (run, &page, shown, error))
+    return FALSE;
+  answer_page (run, &source, text, &page);
+  json_builder_set_member_name (run->metadata, "document");
+  json_builder_begin_object (run->metadata);
+  prism_tool_add_string (run, "format", format);
+  json_builder_set_member_name (run->metadata, "pages");
+  if (converted.pages > 0)
+    json_builder_add_int_value (run->metadata, converted.pages);
+  else
+    json_builder_add_null_value (run->metadata);
+  prism_tool_add_string (run, "truncatedBy", page.cut != NULL ? page.cut : converted.truncated_by);
+  json_builder_end_object (run->metadata);
+  if (converted.truncated_by != NULL)
+    prism_tool_say (run, "[this is not all of the document: %s]", converted.truncated_by);
+  return TRUE;
+}
+
 /* [first, last], as some models know it: offset and limit in other words. */
 static gboolean
 take_range (PrismToolRun *run, GError **error)
@@ -344,7 +455,7 @@ prism_tool_run_read (PrismToolRun *run, GError **error)
   g_autofree char *shown = NULL;
   Source source = { .run = run, .path = path, .held = held };
   g_autoptr (GError) wrong = NULL;
-  const char *type;
+  const char *type, *format;
 
   if (!done)
     return FALSE;
@@ -354,13 +465,11 @@ prism_tool_run_read (PrismToolRun *run, GError **error)
       g_propagate_error (error, g_steal_pointer (&wrong));
       return FALSE;
     }
-  type = image_type (held->data, held->len);
+  type = prism_image_type (held->data, held->len);
   if (type != NULL)
-    return answer_image (run, path, type, error);
-  type = document_type (held->data, held->len, path);
-  if (type != NULL)
-    return prism_tool_fail (error, PRISM_TOOL_ERROR_TYPE,
-                            "%s: is %s; turn it into text with the shell first, as with pdftotext or pandoc", shown,
-                            type);
+    return answer_image (run, path, shown, type, error);
+  format = document_format (held->data, held->len, path, &type);
+  if (format != NULL)
+    return answer_document (run, path, shown, format, type, error);
   return read_text (run, &source, path, shown, error);
 }

@@ -16,6 +16,8 @@ typedef enum
   PRISM_TOOL_LIMIT_OUTPUT_TOTAL_BYTES,
   PRISM_TOOL_LIMIT_READ_SCAN_BYTES,
   PRISM_TOOL_LIMIT_IMAGE_BYTES,
+  PRISM_TOOL_LIMIT_DOCUMENT_BYTES,
+  PRISM_TOOL_LIMIT_CONVERSION_TIMEOUT_S,
   PRISM_TOOL_LIMIT_WRITE_BYTES,
   PRISM_TOOL_LIMIT_EDIT_FILE_BYTES,
   PRISM_TOOL_LIMIT_EDIT_INPUT_BYTES,
@@ -106,6 +108,9 @@ void prism_tool_settings_leave (PrismToolSettings *self, const char *path);
 void prism_tool_settings_note (PrismToolSettings *self, const char *path, GBytes *bytes);
 char *prism_tool_settings_dup_note (PrismToolSettings *self, const char *path);
 
+/* NULL: it is not bound. */
+PrismToolSettings *prism_composition_get_settings (PrismComposition *self);
+
 /* On the composition, if it is still there; in this thread. */
 void prism_composition_emit_file_changed (PrismComposition *self,
                                           const char *path,
@@ -117,6 +122,8 @@ void prism_composition_emit_worktree_changed (PrismComposition *self,
                                               const char *action,
                                               const char *path,
                                               const char *call_id);
+/* FALSE: nobody takes it. NULL: whether somebody might. */
+gboolean prism_composition_emit_conversion (PrismComposition *self, PrismConversion *conversion);
 gboolean prism_composition_emit_question (PrismComposition *self, PrismQuestion *question);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismToolSettings, prism_tool_settings_unref)

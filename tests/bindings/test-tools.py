@@ -37,6 +37,28 @@ class Shout(GObject.Object, Prism.Tool):
         operation.complete(result)
 
 
+class Count(GObject.Object, Prism.Tool):
+    """Works on the composition's tree: counts the words of a file, and writes the number beside it."""
+    __gtype_name__ = 'Count'
+    name = GObject.Property(type=str, default='count', flags=GObject.ParamFlags.READABLE)
+    description = GObject.Property(type=str, default='Counts words', flags=GObject.ParamFlags.READABLE)
+    input_schema = GObject.Property(type=str, flags=GObject.ParamFlags.READABLE,
+                                    default='{"type":"object","properties":{"path":{"type":"string"}}}')
+    effect = GObject.Property(type=Prism.Effect, default=Prism.Effect.LOCAL_MUTATION, flags=GObject.ParamFlags.READABLE)
+    exclusive = GObject.Property(type=bool, default=False, flags=GObject.ParamFlags.READABLE)
+    composition = None
+
+    def do_call(self, operation):
+        path = json.loads(operation.get_arguments())['path']
+        try:
+            words = len(self.composition.read_file(path, 0, 1 << 20, None).get_data().split())
+            self.composition.write_file(path + '.count', GLib.Bytes.new(b'%d' % words), 0, None)
+        except GLib.Error as error:
+            operation.complete(Prism.ToolResult.new_failure(Prism.ToolError(error.code), error.message))
+            return
+        operation.complete(Prism.ToolResult.new_text('%d words' % words))
+
+
 def compose():
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, 'a.txt'), 'w', encoding='utf-8') as file:
@@ -58,6 +80,47 @@ def call_a_tool():
     result = read.call('{"path": "../a.txt"}', None, None)
     assert result.get_failed() and result.get_code() == Prism.ToolError.ESCAPE, result.get_message()
     assert json.loads(result.to_json())['error']['code'] == 'escape'
+
+
+def own_tool_on_the_tree():
+    folder = tempfile.mkdtemp()
+    with open(os.path.join(folder, 'a.txt'), 'w', encoding='utf-8') as file:
+        file.write('one two\nthree\n')
+    composition = Prism.Composition.new(Prism.CompositionMode.HOST)
+    composition.set_folder(Gio.File.new_for_path(folder))
+    own = Count()
+    own.composition = composition
+    composition.add_tool(own)
+    composition.bind(None)
+    count = composition.find_tool('count')
+    assert count.call('{"path": "a.txt"}', None, None).dup_text() == '3 words'
+    assert composition.find_tool('read').call('{"path": "a.txt.count"}', None, None).dup_text() == '3'
+    assert count.call('{"path": "../a.txt"}', None, None).get_code() == Prism.ToolError.ESCAPE
+    names = [os.path.basename(entry.get_path()) for entry in composition.list_files('.', False, None)]
+    assert names == ['a.txt', 'a.txt.count'], names
+    result = composition.exec(Prism.Command.new(['cat', 'a.txt.count']), None)
+    assert result.get_stdout().get_data() == b'3'
+    composition.remove_file('a.txt.count', False, None)
+    assert not os.path.exists(os.path.join(folder, 'a.txt.count'))
+
+
+def documents_are_read():
+    folder = tempfile.mkdtemp()
+    with open(os.path.join(folder, 'd.pdf'), 'wb') as file:
+        file.write(b'%PDF-1.4 hello')
+    composition = Prism.Composition.new(Prism.CompositionMode.HOST)
+    composition.set_folder(Gio.File.new_for_path(folder))
+    composition.bind(None)
+    seen = []
+
+    def found(_composition, conversion):
+        seen.append((conversion.get_path(), conversion.get_media_type()))
+        return conversion.give_text(conversion.get_bytes().get_data()[9:].decode(), 1, None)
+    composition.connect('file-found', found)
+    result = composition.find_tool('read').call('{"path": "d.pdf"}', None, None)
+    assert result.dup_text() == 'hello', result.get_message()
+    assert json.loads(result.get_metadata())['document'] == {'format': 'pdf', 'pages': 1, 'truncatedBy': None}
+    assert seen == [('d.pdf', 'application/pdf')]
 
 
 def call_without_waiting():
@@ -107,4 +170,4 @@ def a_tool_of_ones_own():
     assert [tool.dup_name() for tool in composition.get_tools()][-1] == 'shout'
 
 
-harness.run([call_a_tool, call_without_waiting, cancel_a_call, a_tool_of_ones_own])
+harness.run([call_a_tool, own_tool_on_the_tree, documents_are_read, call_without_waiting, cancel_a_call, a_tool_of_ones_own])

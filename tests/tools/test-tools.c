@@ -104,7 +104,7 @@ test_read (ToolsFixture *f, gconstpointer data)
     { "read", "{\"path\":\"sub\"}", "TYPE" },
     { "read", "{\"path\":\"fifo\"}", "TYPE" },
     { "read", "{\"path\":\"binary\"}", "TYPE: binary: is binary" },
-    { "read", "{\"path\":\"d.pdf\"}", "TYPE: d.pdf: is a PDF" },
+    { "read", "{\"path\":\"d.pdf\"}", "TYPE: d.pdf: is a document (pdf); turn it into text" },
     { "read", "{\"path\":\"\"}", "INVALID: path: is empty" },
     { "read", "{}", "INVALID: “path” is missing; send: path, offset?" },
     { "read", "{\"path\":5}", "INVALID: path: is of type integer; send a string" },
