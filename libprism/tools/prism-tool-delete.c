@@ -22,7 +22,8 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
       return FALSE;
     }
   folder = prism_file_entry_get_file_type (entry) == G_FILE_TYPE_DIRECTORY;
-  if (!prism_tree_remove (run->tree, path, recursive, most, &removed, run->cancellable, &fault))
+  if (!prism_tree_remove (run->tree, path, recursive, most, &removed, run->cancellable, &fault)
+      && !prism_tool_settle_delete (run, path, &fault))
     {
       gboolean full = fault->code == PRISM_TREE_FAULT_EXISTS && !recursive;
       prism_tool_take_fault (error, fault);
@@ -41,7 +42,9 @@ delete_it (PrismToolRun *run, const char *path, GError **error)
                                                                                                : "file");
   prism_tool_add_integer (run, "bytes", folder ? 0 : (gint64)prism_file_entry_get_size (entry));
   prism_tool_add_boolean (run, "recursive", recursive);
-  prism_tool_add_integer (run, "entriesDeleted", removed);
+  /* Not known where it was the tree that showed it. */
+  if (removed > 0)
+    prism_tool_add_integer (run, "entriesDeleted", removed);
   return TRUE;
 }
 

@@ -140,7 +140,8 @@ edit_file (PrismToolRun *run, const char *path, GArray *edits, GError **error)
   prism_text_edit (bytes, (const PrismTextEdit *)(const void *)edits->data, edits->len,
                    prism_tool_get_boolean (run, "fuzzy", FALSE), shown, &edited);
   done = edited.outcome == PRISM_TEXT_EDIT_DONE ? TRUE : refuse (&edited, shown, error);
-  if (done && !prism_tree_write (run->tree, path, edited.bytes, 0, run->cancellable, &fault))
+  if (done && !prism_tree_write (run->tree, path, edited.bytes, 0, run->cancellable, &fault)
+      && !prism_tool_settle_write (run, path, edited.bytes, &fault))
     {
       prism_tool_take_fault (error, fault);
       done = FALSE;

@@ -33,7 +33,8 @@ GQuark prism_tool_error_quark (void);
  * @PRISM_TOOL_ERROR_COMPOSITION: the parts do not make one workspace
  * @PRISM_TOOL_ERROR_SUSPENDED: nothing was done: somebody is to answer, and the call is to be made
  *   again then
- * @PRISM_TOOL_ERROR_UNKNOWN: the call began before, and whether it was done is not known
+ * @PRISM_TOOL_ERROR_UNKNOWN: whether the call was done is not known: it began before, or the sandbox
+ *   did not answer
  *
  * What can be wrong with a tool's call.
  *

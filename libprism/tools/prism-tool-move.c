@@ -47,7 +47,8 @@ move_it (PrismToolRun *run, const char *from, const char *to, GError **error)
     }
   if (!check_target (run, entry, to, overwrite, error))
     return FALSE;
-  if (!prism_tree_rename (run->tree, from, to, overwrite, run->cancellable, &fault))
+  if (!prism_tree_rename (run->tree, from, to, overwrite, run->cancellable, &fault)
+      && !prism_tool_settle_move (run, from, to, &fault))
     {
       gboolean missing = fault->code == PRISM_TREE_FAULT_NOT_FOUND;
       prism_tool_take_fault (error, fault);

@@ -102,6 +102,11 @@ gboolean prism_tool_await_answer (PrismToolRun *run,
 
 /* Takes a tree's error and makes it a tool's. */
 void prism_tool_take_fault (GError **error, GError *fault);
+/* A change failed, and whether it was done is not known: TRUE, without *@fault any more, where
+ * the tree shows that it was. */
+gboolean prism_tool_settle_write (PrismToolRun *run, const char *path, GBytes *bytes, GError **fault);
+gboolean prism_tool_settle_delete (PrismToolRun *run, const char *path, GError **fault);
+gboolean prism_tool_settle_move (PrismToolRun *run, const char *from, const char *to, GError **fault);
 /* The content that the file has now is what was read last, where the guard is on. */
 gboolean prism_tool_check_read (PrismToolRun *run, const char *path, GBytes *now, GError **error);
 void prism_tool_changed (PrismToolRun *run, const char *path, const char *operation);

@@ -121,7 +121,8 @@ walk_folders (PrismToolRun *run, PrismToolWalk *walk, const char *start, GError 
 
       if (entries != NULL)
         wanted = look_into (run, walk, folder, entries, &folders, start);
-      else if (!begun || fault->code == PRISM_TREE_FAULT_CANCELLED || fault->code == PRISM_TREE_FAULT_LOST)
+      else if (!begun || fault->code == PRISM_TREE_FAULT_CANCELLED || fault->code == PRISM_TREE_FAULT_LOST
+               || fault->code == PRISM_TREE_FAULT_UNKNOWN)
         {
           prism_tool_take_fault (error, g_steal_pointer (&fault));
           well = FALSE;

@@ -75,7 +75,8 @@ prism_tool_run_write (PrismToolRun *run, GError **error)
     return FALSE;
   if (g_cancellable_is_cancelled (run->cancellable))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_CANCELLED, "cancelled");
-  if (!prism_tree_write (run->tree, path, bytes, 0, run->cancellable, &fault))
+  if (!prism_tree_write (run->tree, path, bytes, 0, run->cancellable, &fault)
+      && !prism_tool_settle_write (run, path, bytes, &fault))
     {
       prism_tool_take_fault (error, fault);
       return FALSE;

@@ -29,6 +29,9 @@ typedef enum
   PRISM_TREE_FAULT_CANCELLED,
   PRISM_TREE_FAULT_LOST,
   PRISM_TREE_FAULT_CHANGED,
+  /* These two: it may have been done, or not. */
+  PRISM_TREE_FAULT_TIMEOUT,
+  PRISM_TREE_FAULT_UNKNOWN,
 } PrismTreeFault;
 
 typedef struct
