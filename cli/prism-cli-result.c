@@ -209,14 +209,23 @@ prism_cli_run_print_json (const PrismCliRun *run, const PrismCliOptions *options
   return prism_json_print (json, STDOUT_FILENO);
 }
 
-/* A command that the caller has and the sandbox does not show. */
+/* A command that the caller has and the sandbox does not show. Where the sandbox's programs are
+ * an image's, the caller's own would be of no use there. */
 static void
-hint_not_found (const PrismCliOptions *options)
+hint_not_found (const PrismCliRun *run, const PrismCliOptions *options)
 {
   const char *name = options->argv != NULL ? options->argv[0] : NULL;
+  g_autoptr (PrismCapabilities) capabilities =
+      run->sandbox != NULL ? prism_sandbox_dup_capabilities (run->sandbox) : NULL;
   g_autofree char *found = NULL;
   g_autofree char *folder = NULL;
 
+  if (name != NULL && capabilities != NULL && prism_capabilities_get_evidence (capabilities, "image") != NULL)
+    {
+      prism_cli_hint (_ ("hint: the image has no %s, and this machine's own are not shown; name an image that has it"),
+                      name);
+      return;
+    }
   if (name == NULL || (found = g_find_program_in_path (name)) == NULL || !g_path_is_absolute (found))
     return;
 
@@ -350,7 +359,7 @@ prism_cli_run_explain (const PrismCliRun *run, const PrismCliOptions *options)
     {
       prism_cli_error (run->error);
       if (run->started && g_error_matches (run->error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_NOT_FOUND))
-        hint_not_found (options);
+        hint_not_found (run, options);
     }
   if (run->result != NULL && !options->quiet)
     explain_result (run, options);

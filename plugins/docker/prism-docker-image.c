@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "prism-docker-names.h"
+
 #define DIGEST     "sha256:"
 #define HEX_DIGITS 64
 #define MOST_ENV   1024
@@ -77,6 +79,20 @@ prism_docker_image_parse (PrismDockerImage *self, JsonNode *inspected, const cha
     prism_docker_offend (offenders, "image: it is for %.32s, not for linux", system);
   self->env = take_env (prism_http_json_get (inspected, "Config", "Env", NULL), allowed);
   self->volumes = take_volumes (prism_http_json_get (inspected, "Config", "Volumes", NULL));
+}
+
+char *
+prism_docker_image_dup_pinned (JsonNode *inspected)
+{
+  JsonArray *names = prism_http_json_array (prism_http_json_get (inspected, "RepoDigests", NULL));
+
+  for (guint i = 0; names != NULL && i < json_array_get_length (names); i++)
+    {
+      const char *name = prism_http_json_text (json_array_get_element (names, i));
+      if (prism_docker_is_pinned_image (name))
+        return g_strdup (name);
+    }
+  return NULL;
 }
 
 void

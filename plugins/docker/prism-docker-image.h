@@ -20,6 +20,9 @@ void prism_docker_image_parse (PrismDockerImage *self,
                                const char *const *allowed,
                                GString *offenders);
 void prism_docker_image_clear (PrismDockerImage *self);
+/* What to name it by, of an image that was looked at by another name: the first that the engine has that is
+ * pinned; NULL where it has none, as of what was built here and never pushed. */
+char *prism_docker_image_dup_pinned (JsonNode *inspected);
 
 typedef struct
 {

@@ -22,13 +22,19 @@ starts_and_has (const char *text, const char *rest, gsize most)
 }
 
 gboolean
+prism_docker_is_image_name (const char *name)
+{
+  return name != NULL && starts_and_has (name, ALNUM "._-/:", MOST_NAME) && strstr (name, "//") == NULL
+         && strchr ("./-:_", name[strlen (name) - 1]) == NULL;
+}
+
+gboolean
 prism_docker_is_pinned_image (const char *image)
 {
   const char *digest = image != NULL ? strstr (image, DIGEST) : NULL;
   g_autofree char *name = digest != NULL ? g_strndup (image, (gsize)(digest - image)) : NULL;
 
-  if (digest == NULL || !starts_and_has (name, ALNUM "._-/:", MOST_NAME) || strstr (name, "//") != NULL
-      || strchr ("./-:_", name[strlen (name) - 1]) != NULL)
+  if (!prism_docker_is_image_name (name))
     return FALSE;
   digest += strlen (DIGEST);
   return strlen (digest) == HEX_DIGITS && strspn (digest, HEX) == HEX_DIGITS;

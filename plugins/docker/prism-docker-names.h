@@ -8,6 +8,8 @@ G_BEGIN_DECLS
 
 /* NAME[:TAG]@sha256:64 hex digits, and nothing that a program could take for an option. */
 gboolean prism_docker_is_pinned_image (const char *image);
+/* NAME[:TAG], and nothing that a program could take for an option, or a path for something else. */
+gboolean prism_docker_is_image_name (const char *name);
 /* The digest, lower case: "sha256:…". */
 char *prism_docker_dup_digest (const char *image);
 /* UID:GID in digits, neither of them root. */

@@ -218,11 +218,13 @@ check_set_up (Probe *self)
 
 /* --- the image ------------------------------------------------------------------------------------ */
 
+/* @asks: there is an engine, which may know the image by another name. */
 static gboolean
-check_pinned (Probe *self)
+check_pinned (Probe *self, gboolean asks)
 {
   const char *image = self->options->image;
-  g_autofree char *summary = NULL;
+  g_autofree char *summary = NULL, *pinned = NULL, *remedy = NULL;
+  g_autoptr (JsonNode) found = NULL;
 
   if (image == NULL)
     {
@@ -232,9 +234,17 @@ check_pinned (Probe *self)
     }
   if (prism_docker_is_pinned_image (image))
     return TRUE;
+  if (asks && prism_docker_is_image_name (image))
+    found = prism_docker_engine_inspect_image (self->engine, image, NULL);
+  if (found != NULL)
+    pinned = prism_docker_image_dup_pinned (found);
+  if (pinned != NULL)
+    remedy = g_strdup_printf ("name it as it is here: --set image=%s", pinned);
   summary = g_strdup_printf ("“%.256s” is not pinned by a digest", image);
   add (self, "docker.image", PRISM_HEALTH_STATUS_FAIL, summary,
-       "name it as NAME@sha256: and 64 hexadecimal digits (docker images --digests shows them)", PRISM_CONTROLS_NONE);
+       remedy != NULL ? remedy
+                      : "name it as NAME@sha256: and 64 hexadecimal digits (docker images --digests shows them)",
+       PRISM_CONTROLS_NONE);
   return FALSE;
 }
 
@@ -248,7 +258,7 @@ check_image (Probe *self)
   g_auto (PrismDockerImage) parsed = { NULL, NULL, NULL };
   g_autofree char *digest = NULL, *text = NULL, *summary = NULL;
 
-  if (!check_pinned (self))
+  if (!check_pinned (self, TRUE))
     return;
   digest = prism_docker_dup_digest (image);
   text = g_strdup_printf ("%.*s@%s", (int)(strchr (image, '@') - image), image, digest);
@@ -283,7 +293,7 @@ skip_the_rest (Probe *self)
   for (gsize i = old ? 1 : 0; i < G_N_ELEMENTS (ids); i++)
     add (self, ids[i], PRISM_HEALTH_STATUS_SKIPPED, "not asked: there is no engine to use", "see to the engine first",
          PRISM_CONTROLS_NONE);
-  if (check_pinned (self))
+  if (check_pinned (self, FALSE))
     add (self, "docker.image", PRISM_HEALTH_STATUS_SKIPPED, "pinned; whether it is there was not asked",
          "see to the engine first", PRISM_CONTROLS_NONE);
 }

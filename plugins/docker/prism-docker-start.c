@@ -14,6 +14,7 @@
 #include "prism-docker-image.h"
 #include "prism-docker-info.h"
 #include "prism-docker-look.h"
+#include "prism-docker-names.h"
 #include "prism-docker-owner.h"
 #include "prism-docker-sandbox-private.h"
 #include "prism-docker-watch.h"
@@ -205,6 +206,27 @@ check_ways_out (Start *self, const char *folder, GString *offenders)
       }
 }
 
+/* Who named an image by a tag is told its digest, where the engine has it. */
+static void
+tell_digest (Start *self, GString *offenders)
+{
+  const char *name = self->asked.options->image;
+  g_autoptr (JsonNode) image = NULL;
+  g_autofree char *pinned = NULL;
+
+  if (!prism_docker_is_image_name (name) || !prism_docker_engine_open (self->engine, NULL)
+      || (image = prism_docker_engine_inspect_image (self->engine, name, NULL)) == NULL)
+    return;
+  pinned = prism_docker_image_dup_pinned (image);
+  if (pinned != NULL)
+    prism_docker_offend (offenders, "here %s is image=%s", name, pinned);
+  else
+    prism_docker_offend (offenders,
+                         "here %s has no digest, as what was built here and not pushed: push it to a registry, and it "
+                         "has one",
+                         name);
+}
+
 /* Everything that can be refused, before anything is made. */
 static gboolean
 prepare (Start *self, GError **error)
@@ -218,6 +240,8 @@ prepare (Start *self, GError **error)
   prism_docker_look (&self->asked, offenders);
   check_ways_out (self, folder, offenders);
   self->plan = prism_docker_plan_new (&self->asked, folder, NULL, offenders);
+  if (offenders->len > 0)
+    tell_digest (self, offenders);
   if (!report (offenders, error) || !prism_docker_engine_open (self->engine, error))
     return FALSE;
   image = prism_docker_engine_inspect_image (self->engine, self->plan->image, error);

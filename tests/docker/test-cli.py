@@ -28,7 +28,10 @@ class Cli(Base):
         """A command, its output and its status."""
         self.assertEqual(self.prism_run('--', 'sh', '-c', 'id -u; pwd; echo made > made; exit 7')[:2], (7, f'{os.getuid() or 10001}\n/workspace\n'))
         self.assertTrue(os.path.exists(os.path.join(self.folder, 'made')))
-        self.assertEqual(self.prism_run('--', 'no-such-program')[0], 127)
+        status, _, err = self.prism_run('--', 'npm')
+        self.assertEqual(status, 127)
+        self.assertIn('the image has no npm', err)
+        self.assertNotIn('--ro', err)
         self.assertEqual(self.prism_run('--timeout', '500ms', '--', 'sleep', '60')[0], 124)
         self.assertEqual(self.prism_run('--', 'sh', '-c', 'kill -9 $$')[0], 137)
 
@@ -127,7 +130,7 @@ class Cli(Base):
     def test_doctor_settings(self):
         """doctor: an image that is not pinned, not there, not named; a runtime that the engine does not know."""
         missing = IMAGE.rsplit(':', 1)[0] + ':' + '0' * 64
-        for settings, name, words in (({'image': 'debian:stable'}, 'docker.image', ('debian:stable', 'sha256')), ({'image': missing}, 'docker.image', ('docker pull ' + missing,)),
+        for settings, name, words in (({'image': 'debian:stable'}, 'docker.image', ('debian:stable', 'sha256')), ({'image': IMAGE.split('@')[0] + ':busybox'}, 'docker.image', (IMAGE,)), ({'image': missing}, 'docker.image', ('docker pull ' + missing,)),
                                       ({'runtime': 'no-such-runtime'}, 'docker.runtimes', ('no-such-runtime', 'runc', 'daemon.json'))):
             with self.subTest(settings=settings):
                 status, checks = self.doctor(**settings)

@@ -3,11 +3,19 @@
 import os
 
 import harness
+import images
 import taptest
 from gi.repository import Prism
 from harness import IMAGE, Base, backend
 
 NAME, DIGEST = IMAGE.split('@')
+
+
+def daemon_tar():
+    """An image's content: one folder."""
+    tar = images.Tar()
+    tar.folder('/only')
+    return tar.close()
 
 
 class Options(Base):
@@ -23,6 +31,17 @@ class Refused(Options):
                       f'{NAME}?x=y@{DIGEST}', f'{NAME}%2e@{DIGEST}'):
             with self.subTest(image=image):
                 self.refused({'image': image}, 'image')
+
+    def test_tag(self):
+        """Who names one by its tag is told what it is here, or that it has no digest."""
+        self.refused({'image': f'{NAME}:busybox'}, ['must be pinned', f'here {NAME}:busybox is image={IMAGE}'])
+        daemon = self.daemon()
+        daemon.ask('POST', '/images/create?fromSrc=-&repo=prism-unpushed&tag=one', daemon_tar(), {'Content-Type': 'application/x-tar'})
+        try:
+            self.refused({'image': 'prism-unpushed:one'}, ['must be pinned', 'has no digest', 'push it'])
+        finally:
+            daemon.call('DELETE', '/images/prism-unpushed:one')
+        self.assertNotIn('here no', self.refused({'image': 'no-such-image:one'}, 'must be pinned'))
 
     def test_digest_case(self):
         """Any case of its digits."""
