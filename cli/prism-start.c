@@ -13,13 +13,18 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_FAILED 125 /* PRISM_EXIT_FAILED */
+#define PROGRAM     "prism-cli.so"
+#define SELF        "/proc/self/exe"
 
 /* A descriptor below 3 that is closed would be taken by whatever is opened
  * first, a log or a socket; then a command's output would be written into that. */
@@ -112,12 +117,47 @@ begin (char **argv)
 }
 #endif
 
-/* Found as a library is that the program is linked with: beside it where it is built, in
- * libprism's own folder where it is installed. */
+/* Of who owns the program, or root, and nothing that others can write to: it may lie where
+ * the program was copied to. */
+static bool
+is_trusted (const char *path)
+{
+  struct stat program, info;
+
+  return stat (SELF, &program) == 0 && stat (path, &info) == 0 && S_ISREG (info.st_mode)
+         && (info.st_uid == 0 || info.st_uid == program.st_uid) && (info.st_mode & S_IWOTH) == 0;
+}
+
+/* Beside the program where it is built, below the same prefix where all of that was put
+ * elsewhere than it was built for. It is not left to the loader to look: a folder of its own
+ * to look into costs forty system calls before the first library is found. */
+static const char *
+find_module (char *path, size_t size)
+{
+  static const char *const places[] = { PROGRAM, PRISM_MODULES_FROM_BIN "/" PROGRAM };
+  ssize_t length = getauxval (AT_SECURE) == 0 ? readlink (SELF, path, size) : -1;
+  char *leaf = length > 0 && (size_t)length < size ? memrchr (path, '/', (size_t)length) : NULL;
+
+  if (leaf == NULL
+      || ((size_t)(leaf - path) == strlen (PRISM_BINDIR) && strncmp (path, PRISM_BINDIR, leaf - path) == 0))
+    return PRISM_MODULESDIR "/" PROGRAM;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    {
+      size_t room = size - (size_t)(leaf + 1 - path);
+      if (strlen (places[i]) >= room)
+        continue;
+      strcpy (leaf + 1, places[i]);
+      if (is_trusted (path))
+        return path;
+    }
+  return PRISM_MODULESDIR "/" PROGRAM;
+}
+
 static PrismCliMain
 load_program (void)
 {
-  void *module = dlopen ("prism-cli.so", RTLD_NOW | RTLD_LOCAL);
+  char path[PATH_MAX];
+  void *module = dlopen (find_module (path, sizeof path), RTLD_NOW | RTLD_LOCAL);
   PrismCliMain entry = NULL;
 
   if (module != NULL)

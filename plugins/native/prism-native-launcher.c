@@ -605,7 +605,9 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
     return TRUE;
   while (open && (open = read_messages (self)) && !self->ended)
     {
-      struct pollfd fd = { self->keeper, POLLIN, 0 };
+      /* A process of this one's own is waited for in any case: then its last word is read when
+       * it has gone, which is to sleep once and not twice. */
+      struct pollfd fd = { self->keeper, self->reaped ? POLLIN : 0, 0 };
       /* An agent whose host is gone ends by itself, which is one process less to wake; not
        * one that is to wait for the next host. */
       if (!told && !self->deposited && poll (&fd, 1, time_left (alone)) > 0)

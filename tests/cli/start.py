@@ -2,6 +2,7 @@
 """How the program starts: a sandbox of the usual kind is begun before the program is
 loaded, and only that; what is begun is used, or ended."""
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -115,6 +116,26 @@ class Start(base.Case):
                 done = subprocess.run(['sh', '-c', f'exec {closed}; exec "$0" run -- sh -c "exit 7"', PRISM],
                                       cwd=self.inside, capture_output=True, timeout=base.DEADLINE, check=False)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (7, b'', b''))
+
+    def test_module(self):
+        """the rest of the program is beside it where both were copied to, but not if others can write to it"""
+        program, module = os.path.join(self.inside, 'prism'), os.path.join(self.inside, 'prism-cli.so')
+        shutil.copy(PRISM, program)
+        shutil.copy(os.path.join(os.path.dirname(PRISM), 'prism-cli.so'), module)
+
+        def run():
+            return subprocess.run([program, 'version'], cwd=self.folder, capture_output=True, timeout=base.DEADLINE, check=False)
+        done = run()
+        self.assertEqual((done.returncode, done.stdout[:6], done.stderr), (0, b'prism ', b''))
+        for mode, loaded in ((0o644, True), (0o666, False)):
+            os.remove(module)
+            with open(module, 'wb') as file:
+                file.write(b'no module at all\n' * 100)
+            os.chmod(module, mode)
+            done = run()
+            self.assertEqual(module.encode() in done.stderr, loaded, done)
+            if loaded:
+                self.assertEqual((done.returncode, done.stdout), (125, b''), done)
 
 
 if __name__ == '__main__':

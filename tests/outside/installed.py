@@ -37,7 +37,7 @@ def environment(prefix, libdir, plugins=''):
     """The variables by which an installed copy is found where it is not installed."""
     env = {name: value for name, value in os.environ.items() if not name.startswith('PRISM_') or name == 'PRISM_TEST_UID'}
     env.update(
-        PATH=f'{prefix}/bin:{os.environ["PATH"]}', LD_LIBRARY_PATH=f'{libdir}:{libdir}/libprism-1/modules', PKG_CONFIG_PATH=f'{libdir}/pkgconfig',
+        PATH=f'{prefix}/bin:{os.environ["PATH"]}', LD_LIBRARY_PATH=libdir, PKG_CONFIG_PATH=f'{libdir}/pkgconfig',
         GI_TYPELIB_PATH=f'{libdir}/girepository-1.0', XDG_DATA_DIRS=f'{prefix}/share:/usr/local/share:/usr/share',
         PRISM_PLUGIN_DIR=f'{libdir}/libprism-1/plugins', PRISM_MODULES=f'{libdir}/libprism-1/modules',
         PRISM_AGENT=f'{prefix}/libexec/libprism/prism-agent', PRISM_PLUGIN_PROBE=f'{prefix}/libexec/libprism/prism-plugin-probe',
