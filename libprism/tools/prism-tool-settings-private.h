@@ -80,8 +80,8 @@ typedef struct
   gboolean sandboxed, read_only, git, git_aware, read_before_write;
   PrismPolicy *policy;
   PrismSuspensions *suspensions; /* (nullable): questions wait there */
-  GHashTable *policies; /* a tool's name -> PrismPolicy */
-  GPtrArray *checks;    /* PrismToolCheck */
+  GHashTable *policies;          /* a tool's name -> PrismPolicy */
+  GPtrArray *checks;             /* PrismToolCheck */
   gint64 limits[PRISM_TOOL_N_LIMITS];
   char *workspace, *sandbox_id;
   GWeakRef composition;
