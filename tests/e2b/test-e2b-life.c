@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happens to a sandbox elsewhere: it is paused, killed or out of time, and reached over a
- * network that fails. */
+/* What happens to a sandbox elsewhere: it is paused, killed, out of time or another one when it
+ * comes back, with clocks that differ, and over a network that fails. */
 #include <libsoup/soup.h>
 #include <string.h>
 
@@ -207,11 +207,51 @@ test_expired (Box *box, gconstpointer data)
 
   box->sandbox = make (box, 2000);
   result = sh (box, "exec sleep 1000");
-  g_test_message ("%s", prism_result_get_reason (result));
-  g_assert_true (prism_result_get_outcome (result) == PRISM_OUTCOME_TIMED_OUT
-                 || prism_result_get_outcome (result) == PRISM_OUTCOME_LOST);
+  g_test_message ("outcome %d, limit %s, %s", prism_result_get_outcome (result), prism_result_get_limit (result),
+                  prism_result_get_reason (result));
+  g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_WALL_EXCEEDED);
+  g_assert_cmpstr (prism_result_get_limit (result), ==, "wall-time-ms");
   wait_for (box, "living", 0);
-  assert_refused (box, PRISM_SANDBOX_ERROR_LOST, "gone");
+  assert_refused (box, PRISM_SANDBOX_ERROR_STATE, "time is over");
+}
+
+/* Two clocks that do not agree take no time from a command, and give it none. */
+static void
+test_skew (Box *box, gconstpointer data)
+{
+  static const char *const skews[] = { "{\"skew\":-7200}", "{\"skew\":7200}" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (skews); i++)
+    {
+      g_autoptr (PrismResult) result = NULL;
+      g_autoptr (GError) error = NULL;
+
+      e2b_local_set_faults (box->local, skews[i]);
+      box->sandbox = make (box, 300000);
+      result = sh (box, "sleep 0.2; exit 5");
+      g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
+      g_assert_cmpint (prism_result_get_exit_code (result), ==, 5);
+      g_assert_true (prism_sandbox_close (box->sandbox, NULL, &error));
+      g_clear_object (&box->sandbox);
+    }
+}
+
+/* Another id: the handle is of that one, and leaves none of them behind. */
+static void
+test_other_id (Box *box, gconstpointer data)
+{
+  g_autofree char *before = NULL, *after = NULL;
+  g_autoptr (GError) error = NULL;
+
+  box->sandbox = make (box, 300000);
+  before = prism_sandbox_dup_id (box->sandbox);
+  g_assert_true (prism_sandbox_pause (box->sandbox, NULL, &error));
+  e2b_local_set_faults (box->local, "{\"newId\":true}");
+  g_assert_true (prism_sandbox_resume (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  after = prism_sandbox_dup_id (box->sandbox);
+  g_assert_cmpstr (before, !=, after);
+  assert_works (box);
 }
 
 /* Nothing is said for a while: a command that is quiet is not a dead one, and no deadline goes
@@ -398,6 +438,8 @@ main (int argc, char **argv)
   ADD ("paused-elsewhere", test_paused_elsewhere);
   ADD ("killed-elsewhere", test_killed_elsewhere);
   ADD ("expired", test_expired);
+  ADD ("skew", test_skew);
+  ADD ("other-id", test_other_id);
   ADD ("quiet", test_quiet);
   ADD ("transition", test_transition);
   ADD ("never-open", test_never_open);
