@@ -13,11 +13,11 @@
 GBytes *
 prism_docker_deposit_write (const PrismDockerDeposit *self)
 {
-  g_autoptr (GVariant) variant = g_variant_ref_sink (
-      g_variant_new ("(uvu@a{ss}^aay^ay^ayssssx)", (guint32)VERSION, prism_sandbox_spec_to_variant (self->spec),
-                     (guint32)prism_capabilities_get_controls (self->capabilities),
-                     prism_capabilities_dup_evidence (self->capabilities), self->environment, self->socket,
-                     self->program, self->container, self->image, self->digest, self->created, self->started));
+  g_autoptr (GVariant) evidence = prism_capabilities_dup_evidence (self->capabilities);
+  g_autoptr (GVariant) variant = g_variant_ref_sink (g_variant_new (
+      "(uvu@a{ss}^aay^ay^ayssssx)", (guint32)VERSION, prism_sandbox_spec_to_variant (self->spec),
+      (guint32)prism_capabilities_get_controls (self->capabilities), evidence, self->environment, self->socket,
+      self->program, self->container, self->image, self->digest, self->created, self->started));
 
   return g_variant_get_data_as_bytes (variant);
 }

@@ -55,11 +55,11 @@ write_all (int fd, GBytes *bytes)
 int
 prism_native_deposit_write (const PrismNativeDeposit *self, GError **error)
 {
+  g_autoptr (GVariant) evidence = prism_capabilities_dup_evidence (self->capabilities);
   g_autoptr (GVariant) variant = g_variant_ref_sink (
       g_variant_new ("(uvu@a{ss}^ayb@aay@may)", (guint32)VERSION, prism_sandbox_spec_to_variant (self->spec),
-                     (guint32)prism_capabilities_get_controls (self->capabilities),
-                     prism_capabilities_dup_evidence (self->capabilities), self->inside, self->framed,
-                     strings ((const char *const *)self->groups), maybe (self->freezer)));
+                     (guint32)prism_capabilities_get_controls (self->capabilities), evidence, self->inside,
+                     self->framed, strings ((const char *const *)self->groups), maybe (self->freezer)));
   g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (variant);
   int fd = memfd_create ("prism-sandbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
