@@ -2,6 +2,7 @@
 """How the program starts: a sandbox of the usual kind is begun before the program is
 loaded, and only that; what is begun is used, or ended."""
 import os
+import select
 import shutil
 import subprocess
 import unittest
@@ -116,6 +117,29 @@ class Start(base.Case):
                 done = subprocess.run(['sh', '-c', f'exec {closed}; exec "$0" run -- sh -c "exit 7"', PRISM],
                                       cwd=self.inside, capture_output=True, timeout=base.DEADLINE, check=False)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (7, b'', b''))
+
+    def test_killed(self):
+        """what was begun ends by itself when prism is killed before it has said what for"""
+        os.mkfifo(self.log)
+        for command in ('run', 'shell') * 5:
+            process = subprocess.Popen([PRISM, command, *(('--', 'sleep', '1000') if command == 'run' else ())],
+                                       cwd=self.inside, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, env=dict(os.environ, PRISM_AGENT=self.agent))
+            with open(self.log, encoding='ascii') as fifo:
+                pid = int(fifo.readline())
+            process.kill()
+            process.wait(base.DEADLINE)
+            self.assert_ends(pid)
+
+    def assert_ends(self, pid):
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        try:
+            self.assertTrue(select.select([fd], [], [], base.DEADLINE)[0], f'{pid} lives on')
+        finally:
+            os.close(fd)
 
     def test_module(self):
         """the rest of the program is beside it where both were copied to, but not if others can write to it"""
