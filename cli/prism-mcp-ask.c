@@ -4,6 +4,8 @@
 #include "prism-cancel-source.h"
 #include "prism-mcp-session-private.h"
 
+#include "prism-mcp-scan.h"
+
 #include <string.h>
 
 typedef struct
@@ -105,7 +107,7 @@ prism_mcp_session_answered (PrismMcpSession *self, const PrismMcpMessage *messag
   gint64 id;
   Asked *asked = NULL;
 
-  if (message->id != NULL && g_ascii_string_to_signed (message->id, 10, 1, G_MAXINT64, &id, NULL))
+  if (message->id != NULL && prism_mcp_slice_integer ((PrismMcpSlice){ message->id, strlen (message->id) }, &id))
     asked = g_hash_table_lookup (self->asked, &id);
   if (asked == NULL)
     return;

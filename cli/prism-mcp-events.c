@@ -29,6 +29,8 @@ on_denied (PrismComposition *composition, const char *tool, PrismDecision *decis
   append_visible (json, "rule", prism_decision_get_rule (decision));
   append_visible (json, "allow", prism_decision_get_remedy (decision));
   prism_mcp_journal_add (self->journal, json);
+  if (g_strcmp0 (id, "approval-required") == 0 && self->approval_handler == 0 && self->suspensions == NULL)
+    prism_mcp_tools_unasked (self, call_id);
   prism_mcp_session_log (self->session, PRISM_MCP_LOG_NOTICE, "prism/permission", text);
 }
 

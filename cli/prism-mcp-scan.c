@@ -142,6 +142,28 @@ scan_digits (Scan *scan)
   return scan->p > start || fail (scan, "a digit is missing in a number");
 }
 
+/* GLib's own looks at errno, which its first call in a program may find as another thread's first
+ * call at the same time left it: then a number that fits does not. */
+static gboolean
+read_whole (const char *text, gsize length, gint64 *value)
+{
+  gboolean negative = length > 0 && text[0] == '-';
+  guint64 most = (guint64)G_MAXINT64 + (negative ? 1 : 0), sum = 0;
+
+  if (length == (negative ? 1u : 0u))
+    return FALSE;
+  for (gsize i = negative ? 1 : 0; i < length; i++)
+    {
+      guint64 digit = (guint64)(text[i] - '0');
+
+      if (!g_ascii_isdigit (text[i]) || sum > (most - digit) / 10)
+        return FALSE;
+      sum = sum * 10 + digit;
+    }
+  *value = negative ? (gint64)(0 - sum) : (gint64)sum;
+  return TRUE;
+}
+
 static void
 judge_number (Scan *scan, const char *start, gboolean whole)
 {
@@ -156,8 +178,7 @@ judge_number (Scan *scan, const char *start, gboolean whole)
     }
   memcpy (copy, start, length);
   copy[length] = '\0';
-  if (whole ? !g_ascii_string_to_signed (copy, 10, G_MININT64, G_MAXINT64, &ignored, NULL)
-            : !isfinite (g_ascii_strtod (copy, NULL)))
+  if (whole ? !read_whole (copy, length, &ignored) : !isfinite (g_ascii_strtod (copy, NULL)))
     note (scan, PRISM_MCP_ODD_NUMBER);
 }
 
@@ -442,10 +463,5 @@ prism_mcp_slice_dup_string (PrismMcpSlice slice)
 gboolean
 prism_mcp_slice_integer (PrismMcpSlice slice, gint64 *value)
 {
-  g_autofree char *copy = NULL;
-
-  if (slice.text == NULL || slice.length > 20)
-    return FALSE;
-  copy = g_strndup (slice.text, slice.length);
-  return g_ascii_string_to_signed (copy, 10, G_MININT64, G_MAXINT64, value, NULL);
+  return slice.text != NULL && read_whole (slice.text, slice.length, value);
 }

@@ -44,6 +44,8 @@ typedef struct
 /* prism-mcp-tools.c */
 void prism_mcp_tools_list (PrismMcpServer *self, PrismMcpCall *call);
 void prism_mcp_tools_call (PrismMcpServer *self, PrismMcpCall *call);
+/* There was nobody to ask about it. */
+void prism_mcp_tools_unasked (PrismMcpServer *self, const char *call_id);
 /* The proxy said no: to the calls that run. */
 void prism_mcp_tools_denied (PrismMcpServer *self, const PrismAuditRecord *record);
 

@@ -24,7 +24,7 @@ typedef struct
   char *progress;
   gint64 started;
   guint heartbeat;
-  gboolean is_external;
+  gboolean is_external, unasked;
   GPtrArray *denials; /* PrismAuditRecord */
   PrismToolResult *result;
   GError *error;
@@ -245,6 +245,9 @@ answer (Running *run)
     append_parts (json, run->result);
   if (failure != NULL)
     append_text (json, failure);
+  if (failure != NULL && run->unasked)
+    append_text (json, "Nobody could be asked. Whoever set this server up can change that: a client that can ask its "
+                       "user (elicitation), --suspend DIR to answer later, or --approve always.");
   if (run->denials->len > 0)
     {
       g_autofree char *text = describe_denials (run->denials);
@@ -388,6 +391,17 @@ prism_mcp_tools_call (PrismMcpServer *self, PrismMcpCall *call)
   arguments =
       members[1].value.text != NULL ? g_strndup (members[1].value.text, members[1].value.length) : g_strdup ("{}");
   run_tool (self, call, tool, g_steal_pointer (&name), arguments);
+}
+
+void
+prism_mcp_tools_unasked (PrismMcpServer *self, const char *call_id)
+{
+  for (guint i = 0; i < self->running->len; i++)
+    {
+      Running *run = self->running->pdata[i];
+
+      run->unasked |= g_strcmp0 (prism_tool_context_get_call_id (run->context), call_id) == 0;
+    }
 }
 
 void

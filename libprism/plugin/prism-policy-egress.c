@@ -175,9 +175,10 @@ make_egress (PrismPolicyReader *self, const WrittenEgress *written)
 gboolean
 prism_policy_read_egress (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
-  static const PrismPolicyMember members[] = {
-    { "kind", read_kind, TRUE }, { "presets", read_presets }, { "rules", read_rules }, { NULL }
-  };
+  static const PrismPolicyMember members[] = { { "kind", read_kind, TRUE, "deny-all, allow-all or static" },
+                                               { "presets", read_presets },
+                                               { "rules", read_rules },
+                                               { NULL } };
   g_autoptr (GPtrArray) presets = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) rules = g_ptr_array_new_with_free_func ((GDestroyNotify)prism_egress_rule_unref);
   WrittenEgress written = { .presets = presets, .rules = rules };

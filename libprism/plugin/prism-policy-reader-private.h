@@ -26,6 +26,7 @@ typedef struct
   const char *name;
   PrismPolicyRead read;
   gboolean required;
+  const char *expected; /* (nullable): what a required one may be */
 } PrismPolicyMember;
 
 /* Always FALSE. The second takes @reason, the message of a value's own type. */

@@ -62,6 +62,7 @@ prism_policy_read_object (PrismPolicyReader *self, JsonNode *node, const PrismPo
   JsonObjectIter iter;
   const char *name;
   JsonNode *value;
+  g_autofree char *wrong = NULL;
 
   if (!JSON_NODE_HOLDS_OBJECT (node))
     return prism_policy_refuse (self, "an object is expected");
@@ -79,7 +80,10 @@ prism_policy_read_object (PrismPolicyReader *self, JsonNode *node, const PrismPo
     if (members->required && !json_object_has_member (json_node_get_object (node), members->name))
       {
         g_string_append_printf (self->path, "/%s", members->name);
-        return prism_policy_refuse (self, "missing");
+        if (members->expected == NULL)
+          return prism_policy_refuse (self, "missing");
+        wrong = g_strdup_printf ("missing; it is %s", members->expected);
+        return prism_policy_refuse (self, wrong);
       }
   return TRUE;
 }

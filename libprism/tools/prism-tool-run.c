@@ -9,6 +9,8 @@
 #include "prism-decision-private.h"
 #include "prism-operation-private.h"
 
+#define MAX_RULE 300
+
 gint64
 prism_tool_limit (const PrismToolRun *run, PrismToolLimit limit)
 {
@@ -391,15 +393,16 @@ static gboolean
 deny (PrismToolRun *run, PrismDecision *decision, GError **error)
 {
   const char *reason = prism_decision_get_reason (decision), *remedy = prism_decision_get_remedy (decision);
-  const char *id = prism_decision_get_reason_id (decision);
+  const char *id = prism_decision_get_reason_id (decision), *which = prism_decision_get_rule (decision);
+  g_autofree char *rule = which != NULL ? prism_visible_text (which, MAX_RULE, NULL) : NULL;
 
   if (g_strcmp0 (id, PRISM_REASON_APPROVAL_SUSPENDED) == 0)
     return deny_suspended (run, decision, error);
   if (g_strcmp0 (id, PRISM_REASON_APPROVAL_USED) == 0)
     return deny_used (run, decision, error);
-  prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s", id != NULL ? id : "policy",
-                   reason != NULL ? reason : "the policy says no", remedy != NULL ? "; " : "",
-                   remedy != NULL ? remedy : "");
+  prism_tool_fail (error, PRISM_TOOL_ERROR_DENIED, "denied (%s): %s%s%s%s%s", id != NULL ? id : "policy",
+                   reason != NULL ? reason : "the policy says no", rule != NULL ? "; rule: " : "",
+                   rule != NULL ? rule : "", remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
   tell (run, (Event){ .what = (char *)run->kind->name, .decision = decision });
   return FALSE;
 }

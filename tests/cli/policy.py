@@ -49,6 +49,24 @@ class Policies(base.Case):
                 for word in words:
                     self.assertIn(word, done.stdout.decode())
 
+    def test_documents(self):
+        """each policy that the documents show is one"""
+        shown = 0
+        for name in ('docs/mcp.md', 'docs/policy-format.md', 'README.md', 'docs/first-hour.md', 'docs/embedding.md'):
+            with open(os.path.join(base.SOURCE, name), encoding='utf-8') as file:
+                for text in re.findall(r'^```json\n(.*?)^```$', file.read(), re.M | re.S):
+                    members = json.loads(text)
+                    if not {'roots', 'commandRules', 'egress', 'filesystem'} & set(members):
+                        continue
+                    shown += 1
+                    with self.subTest(name=name, text=text):
+                        members.pop('credentials', None)
+                        done = self.check('--print', policy=self.policy('shown.json', **members))
+                        self.assertEqual(done.returncode, 0, done)
+        self.assertGreater(shown, 1)
+        done = self.check('--print', policy=self.policy('kind.json', egress={'presets': ['github']}))
+        self.assertEqual((done.returncode, b'missing; it is deny-all, allow-all or static' in done.stderr), (125, True), done)
+
     def test_paths(self):
         """paths are held against the roots, links and all"""
         os.symlink('/etc', os.path.join(self.folder, 'out'))

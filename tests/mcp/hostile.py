@@ -169,7 +169,9 @@ class Framing(Case):
             'roots': [self.tree], 'commandRules': [{'match': 'word', 'pattern': 'rm', 'action': 'deny'}]}).encode())
         server = self.ready('--policy', policy)
         self.assertIn('result', server.request('logging/setLevel', {'level': 'info'}))
-        self.assertIn('rule-denied', text_of(server.tool('shell', {'command': 'rm -r \u202ex'})))
+        said = text_of(server.tool('shell', {'command': 'rm -r \u202ex'}))
+        self.assertIn('rule-denied', said)
+        self.assertIn('rule: commandRules/0', said)
         told = [m['params'] for m in server.aside if m.get('method') == 'notifications/message'
                 and m['params']['logger'] == 'prism/permission']
         self.assertEqual([one['level'] for one in told], ['notice'])
@@ -211,6 +213,13 @@ class Framing(Case):
 
 
 class Suspended(Case):
+    def test_unasked(self):
+        """who cannot be asked: the answer says who could change that, and how"""
+        server = self.ready()
+        said = text_of(server.tool('write', {'path': 'a', 'content': 'x'}))
+        for words in ('approval-required', '--suspend', '--approve always'):
+            self.assertIn(words, said)
+
     def test_suspended(self):
         """what needs approval waits in a folder for somebody else, and is allowed once"""
         kept = os.path.join(self.folder, 'kept')
