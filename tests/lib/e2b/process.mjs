@@ -316,6 +316,12 @@ class Subscriber {
 /** Process/Start and Process/Connect. */
 export async function streamProcess (method, sandbox, body, who, request, response) {
   let process;
+  // An error before the start is one of a command that did not begin.
+  const early = request.fault?.early ?? takeOnce('early');
+  if (early !== undefined) {
+    response.writeHead(200, STREAM);
+    return response.end(Buffer.from(early, 'hex'));
+  }
   if (method === 'Start') {
     process = new Process(sandbox, body, who);
     await process.ready;
@@ -323,14 +329,9 @@ export async function streamProcess (method, sandbox, body, who, request, respon
   } else {
     process = select(sandbox, body);
   }
-  const early = request.fault?.early ?? takeOnce('early');
-  if (request.instead || early !== undefined)
+  if (request.instead) {
     process.begin();
-  if (request.instead)
     return request.instead();
-  if (early !== undefined) {
-    response.writeHead(200, STREAM);
-    return response.end(Buffer.from(early, 'hex'));
   }
   const begin = () => {
     response.writeHead(200, STREAM);
