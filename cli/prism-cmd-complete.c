@@ -158,6 +158,22 @@ offer_options (const char *prefix, const GOptionEntry *entries)
   offer (prefix, "--help", "");
 }
 
+/* A verb, a folder, and what waits there. */
+static void
+offer_approvals (const char *prefix, char **words, guint n)
+{
+  g_autofree char *folder = n == 4 ? g_canonicalize_filename (words[2], NULL) : NULL;
+  g_autoptr (PrismSuspensions) store = folder != NULL ? prism_suspensions_new (folder) : NULL;
+  g_autoptr (GPtrArray) found = store != NULL ? prism_suspensions_list (store, NULL) : NULL;
+
+  if (n == 2)
+    offer_strv (prefix, g_strsplit ("allow answer cancel deny forget list show", " ", -1), "");
+  else if (n == 3)
+    g_print (":folders\n");
+  for (guint i = 0; found != NULL && i < found->len; i++)
+    offer (prefix, prism_suspension_get_id (found->pdata[i]), "");
+}
+
 static void
 complete_command (const PrismCliCommand *command, char **words, guint n)
 {
@@ -212,6 +228,8 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
       else
         g_print (":files\n");
     }
+  else if (command->run == prism_cmd_approval)
+    offer_approvals (last, words, n);
   else if (command->run == prism_cmd_tool)
     {
       if (n == 2)
