@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One command's states: what its stream says, what ends it and what is swept up after it.
+ * house: allow long file: all of that changes the same fields, which no other file sees. */
 #include "prism-e2b-run.h"
 
 #include <signal.h>
