@@ -260,6 +260,10 @@ static void
 test_quiet (Box *box, gconstpointer data)
 {
   static const char *const faults[] = { "{\"keepalive\":100}", "{\"keepalive\":100000}" };
+  g_autoptr (PrismCommand) last = prism_command_new_shell ("exit 6");
+  g_autoptr (PrismProcess) process = NULL;
+  g_autoptr (PrismResult) end = NULL;
+  g_autoptr (GError) error = NULL;
 
   box->sandbox = make (box, 300000);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++)
@@ -271,6 +275,11 @@ test_quiet (Box *box, gconstpointer data)
       g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
       g_assert_cmpint (prism_result_get_exit_code (result), ==, 5);
     }
+  process = prism_sandbox_start_process (box->sandbox, last, NULL, &error);
+  g_assert_no_error (error);
+  end = prism_process_wait (process, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_exit_code (end), ==, 6);
   g_assert_cmpint (e2b_local_count (box->local, "deadlines"), ==, 0);
 }
 
