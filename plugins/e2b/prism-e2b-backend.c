@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "prism-e2b-probe.h"
+#include "prism-e2b-reap.h"
 #include "prism-e2b-sandbox.h"
 
 struct _PrismE2bBackend
@@ -150,18 +152,18 @@ list (gpointer backend, PrismOperation *operation)
     prism_operation_fail (operation, error);
 }
 
-/* --- what doctor asks ------------------------------------------------------------------------ */
-
 static void
-add (PrismHealthReport *report,
-     const char *id,
-     PrismHealthStatus status,
-     const char *summary,
-     const char *remedy,
-     PrismControls controls)
+reap (gpointer backend, PrismOperation *operation)
 {
-  g_autoptr (PrismHealthCheck) check = prism_health_check_new (id, status, summary, remedy, controls);
-  prism_health_report_add (report, check);
+  g_auto (PrismE2bOptions) options = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
+  int removed = client != NULL ? prism_e2b_reap (client, prism_operation_get_cancellable (operation), &error) : -1;
+
+  if (removed >= 0)
+    prism_reap_operation_complete (PRISM_REAP_OPERATION (operation), (guint)removed);
+  else
+    prism_operation_fail (operation, error);
 }
 
 static void
@@ -171,28 +173,11 @@ probe (gpointer backend, PrismOperation *operation)
   g_autoptr (GError) error = NULL;
   g_autoptr (PrismE2bClient) client = begin (backend, &options, &error);
   g_autoptr (PrismHealthReport) report = prism_health_report_new ("e2b");
-  PrismE2bRequest request = {
-    .plane = PRISM_E2B_PLANE_CONTROL,
-    .method = "GET",
-    .path = "/v2/sandboxes?limit=1",
-    .what = "reach the service",
-    .idempotent = TRUE,
-    .deadline = prism_operation_get_deadline (operation),
-  };
-  g_auto (PrismE2bReply) reply = { 0 };
 
-  if (client == NULL)
-    add (report, "e2b.key", PRISM_HEALTH_STATUS_FAIL, error->message,
-         "set E2B_API_KEY, or --set api-key=KEY where no one else reads the command line", PRISM_CONTROLS_NONE);
-  else if (prism_e2b_client_call (client, &request, &reply, prism_operation_get_cancellable (operation), &error))
-    add (report, "e2b.service", PRISM_HEALTH_STATUS_PASS, "the service answers, and takes the key", NULL,
-         PRISM_CONTROLS_FILESYSTEM | PRISM_CONTROLS_NETWORK | PRISM_CONTROLS_PROCESS | PRISM_CONTROLS_EGRESS
-             | PRISM_CONTROLS_WORKSPACE);
+  if (client != NULL)
+    prism_e2b_probe (client, &options, operation, report);
   else
-    add (report, "e2b.service",
-         g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT) ? PRISM_HEALTH_STATUS_INCONCLUSIVE
-                                                                                   : PRISM_HEALTH_STATUS_FAIL,
-         error->message, "check the key, the network, and the properties domain and api-url", PRISM_CONTROLS_NONE);
+    prism_e2b_probe_without (error, report);
   prism_probe_operation_complete (PRISM_PROBE_OPERATION (operation), report);
 }
 
@@ -227,6 +212,12 @@ backend_list_sandboxes (PrismBackend *backend, PrismListOperation *operation)
 }
 
 static void
+backend_reap (PrismBackend *backend, PrismReapOperation *operation)
+{
+  prism_operation_run_in_thread (PRISM_OPERATION (operation), reap);
+}
+
+static void
 backend_probe (PrismBackend *backend, PrismProbeOperation *operation)
 {
   prism_operation_run_in_thread (PRISM_OPERATION (operation), probe);
@@ -240,6 +231,7 @@ backend_init (PrismBackendInterface *iface)
   iface->create_sandbox = backend_create_sandbox;
   iface->connect_sandbox = backend_connect_sandbox;
   iface->list_sandboxes = backend_list_sandboxes;
+  iface->reap = backend_reap;
   iface->is_remote = backend_is_remote;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "prism-e2b-helper.h"
+#include "prism-e2b-reap.h"
 #include "prism-e2b-reference.h"
 
 static PrismE2bSandbox *
@@ -184,13 +185,14 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
   PrismSandboxSpec *spec = prism_create_operation_get_spec (operation);
   GCancellable *cancellable = prism_operation_get_cancellable (PRISM_OPERATION (operation));
   g_auto (PrismE2bNetwork) network = { 0 };
-  g_autofree char *own_id = g_uuid_string_random ();
+  g_autofree char *own_id = g_uuid_string_random (), *host = prism_e2b_host_dup_label ();
   PrismE2bCreate create = {
     .template_name = options->template_name != NULL ? options->template_name : "base",
     .timeout_s = prism_e2b_choose_seconds (spec),
     .pause_at_end = g_strcmp0 (options->on_timeout, "pause") == 0,
     .keep_memory = TRUE,
     .own_id = own_id,
+    .host = host,
     .workspace = prism_sandbox_spec_get_sandbox_path (spec),
     .lifetime = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_HOST ? "host" : "detached",
     .labels = prism_sandbox_spec_get_labels (spec),
@@ -296,11 +298,9 @@ prism_e2b_sandbox_connect (PrismE2bClient *client,
   return PRISM_SANDBOX (g_steal_pointer (&self));
 }
 
-char **
-prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GError **error)
+gboolean
+prism_e2b_list_details (PrismE2bClient *client, GPtrArray *details, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
-  g_autoptr (GStrvBuilder) references = g_strv_builder_new ();
   g_autofree char *token = NULL;
 
   do
@@ -311,7 +311,7 @@ prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GEr
 
       if (!prism_e2b_ask (client, "GET", path, "list the sandboxes", NULL, TRUE, &reply, cancellable, error)
           || !prism_e2b_details_parse (reply.body, details, error))
-        return NULL;
+        return FALSE;
       g_free (token);
       token = g_steal_pointer (&reply.next_token);
       /* A cursor that leads nowhere is the end. */
@@ -319,6 +319,17 @@ prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GEr
         g_clear_pointer (&token, g_free);
     }
   while (token != NULL);
+  return TRUE;
+}
+
+char **
+prism_e2b_sandboxes_list (PrismE2bClient *client, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) details = prism_e2b_details_new ();
+  g_autoptr (GStrvBuilder) references = g_strv_builder_new ();
+
+  if (!prism_e2b_list_details (client, details, cancellable, error))
+    return NULL;
   for (guint i = 0; i < details->len; i++)
     {
       g_autofree char *reference =

@@ -129,6 +129,8 @@ prism_e2b_create_new (const PrismE2bCreate *create, GError **error)
   json_object_set_object_member (root, "metadata", metadata);
   json_object_set_string_member (metadata, PRISM_E2B_LABEL_SANDBOX, "1");
   json_object_set_string_member (metadata, PRISM_E2B_LABEL_ID, create->own_id);
+  if (create->host != NULL)
+    json_object_set_string_member (metadata, PRISM_E2B_LABEL_HOST, create->host);
   if (create->workspace != NULL
       && !prism_e2b_json_set_text (metadata, PRISM_E2B_LABEL_WORKSPACE, create->workspace, "the sandbox-path", error))
     return NULL;

@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 #define PRISM_E2B_ENVD_PORT     49983
 #define PRISM_E2B_LABEL_SANDBOX "prism.sandbox"
 #define PRISM_E2B_LABEL_ID      "prism.sandbox.id" /* of who asked: finds one whose answer was lost */
+#define PRISM_E2B_LABEL_HOST "prism.host" /* prism-e2b-reap.h */
 #define PRISM_E2B_LABEL_LIFETIME "prism.lifetime" /* host, detached */
 #define PRISM_E2B_LABEL_WORKSPACE "prism.workspace" /* its path inside */
 #define PRISM_E2B_MOST_LISTED   10000
@@ -28,6 +29,7 @@ typedef struct
   const char *const *labels; /* KEY=VALUE */
   const char *const *env;    /* NAME=VALUE */
   const PrismE2bNetwork *network;
+  const char *host;      /* NULL: not said */
   const char *workspace; /* NULL: not said */
   const char *lifetime;  /* host or detached; NULL: not said */
 } PrismE2bCreate;

@@ -64,6 +64,9 @@ gboolean prism_e2b_ask_detail (PrismE2bClient *client,
                                JsonNode **node,
                                GCancellable *cancellable,
                                GError **error);
+/* All that carry this library's label, appended. */
+gboolean
+prism_e2b_list_details (PrismE2bClient *client, GPtrArray *details, GCancellable *cancellable, GError **error);
 /* @now_us: what the service's clock said, for its times are that clock's. */
 gboolean prism_e2b_ask_detail_at (PrismE2bClient *client,
                                   const char *id,
