@@ -8,7 +8,7 @@
 #define DEFAULT_DOMAIN "e2b.app"
 #define DEFAULT_US     (60 * G_USEC_PER_SEC)
 #define MOST_BYTES     (8u * 1024u * 1024u)
-#define CHUNK          (64u * 1024u)
+#define CHUNK          (256u * 1024u)
 #define MOST_TRIES     4
 #define PAUSE_MS       200 /* before a broken connection is tried again, once, twice … */
 /* Each running command holds a stream; the requests beside it must not wait for one. */
@@ -39,6 +39,7 @@ struct _PrismE2bCall
   GCancellable *stop;
   GInputStream *stream;
   GByteArray *bytes;
+  gsize got; /* of them, before what is being read */
   GSource *timer, *pause;
   guint tries;
   GTlsCertificateFlags certificate; /* what is wrong with the server's */
@@ -55,7 +56,7 @@ thread_main (gpointer data)
 
   g_main_context_push_thread_default (self->context);
   self->session =
-      soup_session_new_with_options ("timeout", 0, "idle-timeout", 60, "max-conns", AT_ONCE, "max-conns-per-host",
+      soup_session_new_with_options ("timeout", 0, "idle-timeout", 20, "max-conns", AT_ONCE, "max-conns-per-host",
                                      AT_ONCE, "user-agent", "libprism/" PRISM_E2B_VERSION, NULL);
   soup_session_remove_feature_by_type (self->session, SOUP_TYPE_CONTENT_DECODER);
   g_main_loop_run (self->loop);
@@ -372,7 +373,8 @@ judge (PrismE2bCall *call)
   g_auto (PrismE2bReply) reply = { .status = status };
   int seconds = prism_e2b_retry_after_parse (soup_message_headers_get_one (headers, "Retry-After"));
 
-  reply.body = g_bytes_new (call->bytes->data, call->bytes->len);
+  reply.body = g_byte_array_free_to_bytes (call->bytes);
+  call->bytes = g_byte_array_new ();
   reply.date_us = parse_date (soup_message_headers_get_one (headers, "Date"));
   reply.next_token = g_strdup (soup_message_headers_get_one (headers, "X-Next-Token"));
   if (status >= 200 && status <= 299 && !call->request.stream)
@@ -401,17 +403,17 @@ body_arrived (GObject *source, GAsyncResult *result, gpointer data)
 {
   PrismE2bCall *call = data;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GBytes) chunk = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, &error);
-  gsize size = chunk != NULL ? g_bytes_get_size (chunk) : 0;
+  gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
 
   call->under_way = FALSE;
+  g_byte_array_set_size (call->bytes, (guint)(call->got + (gsize)MAX (n, 0)));
   if (call->answered == NULL)
     call_free (call);
-  else if (chunk == NULL)
+  else if (n < 0)
     fail (call, error);
-  else if (size == 0)
+  else if (n == 0)
     judge (call);
-  else if (size > call->request.most_bytes - call->bytes->len)
+  else if ((gsize)n > call->request.most_bytes - call->got)
     {
       g_set_error (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
                    "cannot %s: the answer is larger than %" G_GSIZE_FORMAT " bytes", call->request.what,
@@ -419,17 +421,31 @@ body_arrived (GObject *source, GAsyncResult *result, gpointer data)
       finish (call, NULL, error);
     }
   else
-    {
-      g_byte_array_append (call->bytes, g_bytes_get_data (chunk, NULL), (guint)size);
-      read_more (call);
-    }
+    read_more (call);
 }
 
+/* Straight to where it stays: a large file is in memory once. */
 static void
 read_more (PrismE2bCall *call)
 {
   call->under_way = TRUE;
-  g_input_stream_read_bytes_async (call->stream, CHUNK, G_PRIORITY_DEFAULT, call->stop, body_arrived, call);
+  call->got = call->bytes->len;
+  g_byte_array_set_size (call->bytes, (guint)(call->got + CHUNK));
+  g_input_stream_read_async (call->stream, call->bytes->data + call->got, CHUNK, G_PRIORITY_DEFAULT, call->stop,
+                             body_arrived, call);
+}
+
+/* What the server says of the length only saves moving it about. */
+static void
+make_room (PrismE2bCall *call)
+{
+  SoupMessageHeaders *headers = soup_message_get_response_headers (call->message);
+  goffset length = soup_message_headers_get_content_length (headers);
+
+  if (length <= (goffset)CHUNK || (gsize)length > call->request.most_bytes)
+    return;
+  g_byte_array_unref (call->bytes);
+  call->bytes = g_byte_array_sized_new ((guint)length + CHUNK);
 }
 
 static gboolean
@@ -459,7 +475,10 @@ head_arrived (GObject *source, GAsyncResult *result, gpointer data)
       finish (call, &reply, NULL);
     }
   else
-    read_more (call);
+    {
+      make_room (call);
+      read_more (call);
+    }
 }
 
 static void

@@ -88,6 +88,17 @@ in_thread (PrismE2bSandbox *self, GSourceFunc func)
 
 /* --- its end --------------------------------------------------------------------------------------- */
 
+/* It is brought in again if it is needed again. */
+static void
+drop_helper (PrismE2bSandbox *self)
+{
+  g_autoptr (PrismSandbox) helper = NULL;
+
+  g_mutex_lock (&self->helper_lock);
+  helper = g_steal_pointer (&self->helper);
+  g_mutex_unlock (&self->helper_lock);
+}
+
 /* What the service does not confirm is not said to be so: a machine that lives on costs. */
 gboolean
 prism_e2b_sandbox_destroy (PrismE2bSandbox *self, GCancellable *cancellable, GError **error)
@@ -110,6 +121,7 @@ prism_e2b_sandbox_destroy (PrismE2bSandbox *self, GCancellable *cancellable, GEr
   g_mutex_lock (&self->lock);
   self->destroyed = TRUE;
   g_mutex_unlock (&self->lock);
+  drop_helper (self);
   return TRUE;
 }
 
@@ -172,6 +184,7 @@ do_pause (gpointer sandbox, PrismOperation *operation)
 
   if (fine)
     {
+      drop_helper (self);
       in_thread (self, suspend_all);
       fine =
           prism_e2b_sandbox_ask (self, "POST", "/pause", "pause the sandbox", body, FALSE, &reply, cancellable, &error)

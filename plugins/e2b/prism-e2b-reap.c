@@ -45,7 +45,10 @@ dup_beginning (guint64 pid)
   const char *name_end = text != NULL ? strrchr (text, ')') : NULL;
   g_auto (GStrv) fields = name_end != NULL ? g_strsplit (name_end + 1, " ", 22) : NULL;
 
-  /* Its 22nd, and what follows the name begins with the third (after a blank). */
+  /* Its 22nd, and what follows the name begins with the third (after a blank). One that nobody
+   * waited for yet is over. */
+  if (fields != NULL && fields[0] != NULL && fields[1] != NULL && strpbrk (fields[1], "ZX") != NULL)
+    return NULL;
   return fields != NULL && g_strv_length (fields) > 20 ? g_strdup (fields[20]) : NULL;
 }
 

@@ -11,8 +11,8 @@
 
 #define CHUNK    (64 * 1024)
 #define NEAR_US  (2 * G_USEC_PER_SEC)
-#define WATCH_MS 500 /* of a command that did not end by then it is looked for whether it did after all */
-#define HELD_MS  200 /* from its end to the end of its streams, if nobody holds them */
+#define WATCH_MS 250 /* of a command that did not end by then it is looked for whether it did after all */
+#define HELD_MS  100 /* from its end to the end of its streams, if nobody holds them */
 #define SPARE_MS 5000
 #define GONE_MS  3000
 #define GRACE_MS 10000 /* from SIGKILL to the end that the service tells of it */

@@ -340,6 +340,19 @@ test_create (void)
                      "\"metadata\":{\"job\":\"42\",\"prism.sandbox\":\"1\",\"prism.sandbox.id\":\"abc\"},"
                      "\"network\":{\"allowOut\":[],\"denyOut\":[\"0.0.0.0/0\"],\"allowPublicTraffic\":false},"
                      "\"allow_internet_access\":false}");
+  g_clear_pointer (&body, g_bytes_unref);
+  create.labels = create.env = NULL;
+  create.host = "m.b.1.2";
+  create.workspace = "/w";
+  create.lifetime = "host";
+  body = prism_e2b_create_new (&create, &error);
+  g_assert_no_error (error);
+  assert_json (body, "{\"templateID\":\"base\",\"timeout\":300,\"secure\":true,\"autoPause\":false,"
+                     "\"autoResume\":{\"enabled\":false},\"envVars\":{},"
+                     "\"metadata\":{\"prism.sandbox\":\"1\",\"prism.sandbox.id\":\"abc\",\"prism.host\":\"m.b.1.2\","
+                     "\"prism.workspace\":\"/w\",\"prism.lifetime\":\"host\"},"
+                     "\"network\":{\"allowOut\":[],\"denyOut\":[\"0.0.0.0/0\"],\"allowPublicTraffic\":false},"
+                     "\"allow_internet_access\":false}");
   create.template_name = "a b";
   g_assert_null (prism_e2b_create_new (&create, &error));
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);

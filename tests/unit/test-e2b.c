@@ -289,6 +289,33 @@ test_list (void)
   g_assert_false (prism_e2b_list_find (empty, 1, &got));
 }
 
+/* They become part of what is looked for inside: the server's word is not taken for that. */
+static void
+test_variables (void)
+{
+  static const struct
+  {
+    const char *value, *got;
+  } cases[] = {
+    { "\"7f-0A\"", "7f-0A" }, { "\"\"", NULL }, { "\"a b\"", NULL }, { "\".*\"", NULL },
+    { "\"a\\n\"", NULL },     { "7", NULL },    { "null", NULL },    { "[]", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "{\"processes\":[{\"pid\":1},{\"config\":{\"envs\":{\"X\":%s}},\"pid\":7}]}", cases[i].value);
+      g_autoptr (JsonNode) node = json_from_string (text, NULL);
+      g_autofree char *got = prism_e2b_list_dup_variable (node, 7, "X"),
+                      *none = prism_e2b_list_dup_variable (node, 1, "X"),
+                      *other = prism_e2b_list_dup_variable (node, 7, "Y");
+
+      g_assert_cmpstr (got, ==, cases[i].got);
+      g_assert_null (none);
+      g_assert_null (other);
+    }
+}
+
 /* --- what was recorded --------------------------------------------------------------------------- */
 
 static GByteArray *
@@ -455,6 +482,7 @@ main (int argc, char **argv)
   g_test_add_func ("/e2b/events", test_events);
   g_test_add_func ("/e2b/requests", test_requests);
   g_test_add_func ("/e2b/list", test_list);
+  g_test_add_func ("/e2b/variables", test_variables);
   g_test_add_func ("/e2b/recordings", test_recordings);
   return g_test_run ();
 }
