@@ -324,7 +324,7 @@ start_timer (PrismE2bRun *self, gint64 ms, GSourceFunc func)
 void
 prism_e2b_run_end (PrismE2bRun *self, PrismOutcome outcome, const char *limit)
 {
-  if (self->told || self->forced)
+  if (self->told || self->forced || self->settled)
     return;
   self->forced = TRUE;
   self->outcome = outcome;
@@ -332,6 +332,7 @@ prism_e2b_run_end (PrismE2bRun *self, PrismOutcome outcome, const char *limit)
   /* Before it began there is nothing to end yet: it is ended as soon as it has a pid. */
   if (self->pid > 0)
     sweep (self, self->spec.grace_ms, NULL, NULL);
+  stop_source (&self->grace);
   self->grace = start_timer (self, self->spec.grace_ms + GRACE_MS, grace_over);
   /* Who did not take its output must not keep its end from being heard. */
   prism_e2b_run_go_on (self);
