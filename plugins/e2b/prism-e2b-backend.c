@@ -44,6 +44,10 @@ static const Row rows[] = {
     "what happens when a sandbox's time is over: kill (by default), or pause, and then it "
     "lives on and counts until it is killed",
     AT (on_timeout), FALSE },
+  { "pause-kind", "Pause kind",
+    "what a pause keeps: memory (by default), with which processes go on, or filesystem, with "
+    "which they are gone and a resume starts the machine anew",
+    AT (pause_kind), FALSE },
   { "user", "User", "who commands run as inside; by default the template's own user", AT (user), FALSE },
 };
 
@@ -73,6 +77,10 @@ check_options (const PrismE2bOptions *options, GError **error)
       && strcmp (options->on_timeout, "pause") != 0)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID,
                          "on-timeout: kill or pause is wanted");
+  else if (options->pause_kind != NULL && strcmp (options->pause_kind, "memory") != 0
+           && strcmp (options->pause_kind, "filesystem") != 0)
+    g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID,
+                         "pause-kind: memory or filesystem is wanted");
   else if (options->user != NULL && strpbrk (options->user, ":\r\n") != NULL)
     g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID, "user: that is no user's name");
   else

@@ -29,6 +29,7 @@ typedef struct
   char *sandbox_url;
   char *template_name;
   char *on_timeout; /* kill or pause */
+  char *pause_kind; /* memory or filesystem */
   char *user;
 } PrismE2bOptions;
 

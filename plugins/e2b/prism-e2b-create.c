@@ -6,6 +6,12 @@
 #include "prism-e2b-reap.h"
 #include "prism-e2b-reference.h"
 
+static gboolean
+keeps_memory (const PrismE2bOptions *options)
+{
+  return g_strcmp0 (options->pause_kind, "filesystem") != 0;
+}
+
 static PrismE2bSandbox *
 sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandboxSpec *spec)
 {
@@ -15,7 +21,7 @@ sandbox_new (PrismE2bClient *client, const PrismE2bOptions *options, PrismSandbo
   self->spec = g_object_ref (spec);
   self->workspace = g_strdup (prism_sandbox_spec_get_sandbox_path (spec));
   self->user = g_strdup (options->user);
-  self->keep_memory = TRUE;
+  self->keep_memory = keeps_memory (options);
   self->pauses = g_strcmp0 (options->on_timeout, "pause") == 0;
   return self;
 }
@@ -190,7 +196,7 @@ prism_e2b_sandbox_create (PrismE2bClient *client,
     .template_name = options->template_name != NULL ? options->template_name : "base",
     .timeout_s = prism_e2b_choose_seconds (spec),
     .pause_at_end = g_strcmp0 (options->on_timeout, "pause") == 0,
-    .keep_memory = TRUE,
+    .keep_memory = keeps_memory (options),
     .own_id = own_id,
     .host = host,
     .workspace = prism_sandbox_spec_get_sandbox_path (spec),

@@ -173,11 +173,10 @@ is_paused (PrismE2bSandbox *self, GCancellable *cancellable)
 
 /* One that is paused already stays what it is; whether it is, the service says. */
 static void
-do_pause (gpointer sandbox, PrismOperation *operation)
+pause_keeping (PrismE2bSandbox *self, gboolean memory, PrismOperation *operation)
 {
-  PrismE2bSandbox *self = sandbox;
   GCancellable *cancellable = prism_operation_get_cancellable (operation);
-  g_autoptr (GBytes) body = prism_e2b_pause_new (self->keep_memory);
+  g_autoptr (GBytes) body = prism_e2b_pause_new (memory);
   g_auto (PrismE2bReply) reply = { 0 };
   g_autoptr (GError) error = NULL;
   gboolean fine = prism_e2b_sandbox_check_running (self, &error);
@@ -193,20 +192,26 @@ do_pause (gpointer sandbox, PrismOperation *operation)
         g_atomic_int_compare_and_exchange (&self->status, PRISM_SANDBOX_STATUS_RUNNING, PRISM_SANDBOX_STATUS_STOPPED);
       if (!fine)
         in_thread (self, go_on_all);
-      else if (!self->keep_memory)
+      else if (!memory)
         in_thread (self, forget_all);
     }
   answer (operation, fine, error);
 }
 
-/* What does not run any more is stopped. */
+static void
+do_pause (gpointer sandbox, PrismOperation *operation)
+{
+  pause_keeping (sandbox, ((PrismE2bSandbox *)sandbox)->keep_memory, operation);
+}
+
+/* What does not run any more is stopped. A stop keeps the memory, whatever a pause does. */
 static void
 do_stop (gpointer sandbox, PrismOperation *operation)
 {
   PrismE2bSandbox *self = sandbox;
 
   if (g_atomic_int_get (&self->status) == PRISM_SANDBOX_STATUS_RUNNING)
-    do_pause (sandbox, operation);
+    pause_keeping (self, TRUE, operation);
   else
     prism_control_operation_complete (PRISM_CONTROL_OPERATION (operation));
 }

@@ -300,6 +300,50 @@ test_transition (Box *box, gconstpointer data)
   g_assert_no_error (error);
 }
 
+/* A pause that keeps the files only: what ran is lost, which is said at once, and a resume
+ * starts anew with the files. A stop keeps the memory all the same. */
+static void
+test_filesystem (Box *box, gconstpointer data)
+{
+  g_autoptr (PrismCommand) waits = prism_command_new_shell ("echo kept > file; exec sleep 1000");
+  g_autoptr (PrismCommand) sleeps = prism_command_new_shell ("sleep 1; echo on");
+  g_autoptr (PrismSandboxSpec) spec = e2b_local_new_spec (box->local);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismProcess) process = NULL, other = NULL;
+  g_autoptr (PrismResult) end = NULL, kept = NULL, other_end = NULL;
+
+  g_object_set (box->backend, "pause-kind", "disk", NULL);
+  g_assert_null (prism_backend_create_sandbox (box->backend, spec, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "memory or filesystem"));
+  g_clear_error (&error);
+  g_object_set (box->backend, "pause-kind", "filesystem", NULL);
+  box->sandbox = make (box, 300000);
+  process = prism_sandbox_start_process (box->sandbox, waits, NULL, &error);
+  g_assert_no_error (error);
+  kept = sh (box, "until [ -s file ]; do sleep 0.02; done");
+  g_assert_cmpint (prism_result_get_exit_code (kept), ==, 0);
+  g_assert_true (prism_sandbox_pause (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  end = prism_process_wait (process, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_outcome (end), ==, PRISM_OUTCOME_LOST);
+  g_assert_true (prism_sandbox_resume (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  g_clear_object (&kept);
+  kept = sh (box, "cat file");
+  g_assert_cmpint (prism_result_get_exit_code (kept), ==, 0);
+  other = prism_sandbox_start_process (box->sandbox, sleeps, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (prism_sandbox_stop (box->sandbox, 0, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_true (prism_sandbox_resume (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  other_end = prism_process_wait (other, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_outcome (other_end), ==, PRISM_OUTCOME_EXITED);
+}
+
 /* The service opens a sandbox whose flag a change leaves out: no change may. */
 static void
 test_never_open (Box *box, gconstpointer data)
@@ -445,6 +489,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   ADD ("paused-elsewhere", test_paused_elsewhere);
+  ADD ("paused-filesystem", test_filesystem);
   ADD ("killed-elsewhere", test_killed_elsewhere);
   ADD ("expired", test_expired);
   ADD ("skew", test_skew);
