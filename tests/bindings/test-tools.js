@@ -26,4 +26,6 @@ result = composition.find_tool('read').call('{"path": "a.txt", "offset": 2}', nu
 check(result.dup_text() === '2\n', '3 reads');
 result = composition.find_tool('delete').call('{"path": "/etc/passwd"}', null, null);
 check(result.get_failed() && result.get_code() === Prism.ToolError.ESCAPE, '4 stays inside');
+for (const path of ['a.txt', ''])
+    Gio.File.new_for_path(GLib.build_filenamev([folder, path])).delete(null);
 System.exit(failed ? 1 : 0);
