@@ -22,6 +22,9 @@ JsonNode *prism_json_parse (const char *text, gsize length, const PrismJsonFault
 JsonNode *
 prism_json_parse_up_to (const char *text, gsize length, gsize most, const PrismJsonFaults *faults, GError **error);
 
+/* (nullable): what @node says, borrowed from it; NULL where it is no string, or not there. */
+const char *prism_json_get_string (JsonNode *node);
+
 typedef enum
 {
   PRISM_JSON_STRING,  /* const char *, borrowed from the document */

@@ -396,6 +396,14 @@ find_member (const PrismJsonMember *members, const char *name)
   return NULL;
 }
 
+const char *
+prism_json_get_string (JsonNode *node)
+{
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
+             ? json_node_get_string (node)
+             : NULL;
+}
+
 /* NULL, or what it should be. */
 static const char *
 read_as (JsonNode *value, const PrismJsonMember *member, gpointer into)

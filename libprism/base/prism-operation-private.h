@@ -82,6 +82,20 @@ void prism_operation_emit (PrismOperation *self,
                            GDestroyNotify done,
                            gpointer done_data);
 
+/* As that: @source says of @about. Both are objects, held until then. */
+void prism_operation_emit_about (PrismOperation *self,
+                                 void (*func) (gpointer source, gpointer about),
+                                 gpointer source,
+                                 gpointer about);
+
+/* As that: @source says how far it is, and the deadline starts anew: what moves is not late. */
+void prism_operation_emit_progress (PrismOperation *self,
+                                    void (*func) (gpointer source, guint64 entries, guint64 bytes, guint64 total_bytes),
+                                    gpointer source,
+                                    guint64 entries,
+                                    guint64 bytes,
+                                    guint64 total_bytes);
+
 /* What cannot go on for a while is not late: no deadline while it is held; then it
  * starts anew. */
 void prism_operation_hold_deadline (PrismOperation *self, gboolean hold);

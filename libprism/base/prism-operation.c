@@ -390,3 +390,80 @@ prism_operation_emit (PrismOperation *self,
   else if (here)
     prism_call_emit_queued (call);
 }
+
+/* --- what is often said ---------------------------------------------------------------- */
+
+typedef struct
+{
+  void (*func) (gpointer source, gpointer about);
+  GObject *source, *about;
+} About;
+
+static void
+about_emit (gpointer data)
+{
+  const About *about = data;
+
+  about->func (about->source, about->about);
+}
+
+static void
+about_free (gpointer data)
+{
+  About *about = data;
+
+  g_object_unref (about->source);
+  g_object_unref (about->about);
+  g_free (about);
+}
+
+void
+prism_operation_emit_about (PrismOperation *self,
+                            void (*func) (gpointer source, gpointer about),
+                            gpointer source,
+                            gpointer about)
+{
+  About *kept = g_new (About, 1);
+
+  *kept = (About){ func, g_object_ref (source), g_object_ref (about) };
+  prism_operation_emit (self, about_emit, kept, about_free, NULL, NULL);
+}
+
+typedef struct
+{
+  void (*func) (gpointer source, guint64 entries, guint64 bytes, guint64 total_bytes);
+  GObject *source;
+  guint64 entries, bytes, total_bytes;
+} Progress;
+
+static void
+progress_emit (gpointer data)
+{
+  const Progress *progress = data;
+
+  progress->func (progress->source, progress->entries, progress->bytes, progress->total_bytes);
+}
+
+static void
+progress_free (gpointer data)
+{
+  Progress *progress = data;
+
+  g_object_unref (progress->source);
+  g_free (progress);
+}
+
+void
+prism_operation_emit_progress (PrismOperation *self,
+                               void (*func) (gpointer source, guint64 entries, guint64 bytes, guint64 total_bytes),
+                               gpointer source,
+                               guint64 entries,
+                               guint64 bytes,
+                               guint64 total_bytes)
+{
+  Progress *progress = g_new (Progress, 1);
+
+  prism_operation_renew_deadline (self);
+  *progress = (Progress){ func, g_object_ref (source), entries, bytes, total_bytes };
+  prism_operation_emit (self, progress_emit, progress, progress_free, NULL, NULL);
+}

@@ -73,7 +73,7 @@ read_pattern (PrismPolicyReader *self, JsonNode *node, gpointer into)
   ((WrittenRule *)into)->pattern = node;
   if (JSON_NODE_HOLDS_ARRAY (node))
     return prism_policy_read_list (self, node, NULL, read_pattern_word);
-  return prism_policy_get_string (node) != NULL
+  return prism_json_get_string (node) != NULL
          || prism_policy_refuse (self, "a string, or for match=prefix a list of them, is expected");
 }
 
@@ -90,7 +90,7 @@ make_rule (PrismPolicyReader *self, const WrittenRule *written, GError **error)
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
 
   if (written->match != 0)
-    return prism_command_rule_new ((PrismCommandMatch)written->match, prism_policy_get_string (written->pattern),
+    return prism_command_rule_new ((PrismCommandMatch)written->match, prism_json_get_string (written->pattern),
                                    verdicts[written->action], written->reason, error);
   prism_policy_read_list (self, written->pattern, words, read_pattern_word);
   g_ptr_array_add (words, NULL);

@@ -27,7 +27,7 @@ static gboolean
 read_rule_port (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
   WrittenRule *rule = into;
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
   gint64 port =
       JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_INT64 ? json_node_get_int (node) : -1;
 
@@ -203,7 +203,7 @@ read_source_header (PrismPolicyReader *self, JsonNode *node, gpointer into)
 static gboolean
 read_source_variable (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
 
   if (text == NULL || text[0] == '\0' || strchr (text, '=') != NULL || strlen (text) > 1024)
     return prism_policy_refuse (self, "the name of a variable is expected");
@@ -214,7 +214,7 @@ read_source_variable (PrismPolicyReader *self, JsonNode *node, gpointer into)
 static gboolean
 read_source_file (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
 
   if (text == NULL || text[0] == '\0' || strlen (text) > 4095)
     return prism_policy_refuse (self, "a path is expected");

@@ -41,8 +41,6 @@ gboolean prism_policy_read_object (PrismPolicyReader *self,
                                    gpointer into);
 gboolean prism_policy_read_list (PrismPolicyReader *self, JsonNode *node, gpointer into, PrismPolicyRead read);
 
-/* NULL if it is none. */
-const char *prism_policy_get_string (JsonNode *node);
 /* Into a pointer to a string that the document keeps. */
 gboolean prism_policy_read_string (PrismPolicyReader *self, JsonNode *node, gpointer into);
 gboolean prism_policy_read_boolean (PrismPolicyReader *self, JsonNode *node, gpointer into);

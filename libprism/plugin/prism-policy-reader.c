@@ -20,7 +20,7 @@ static gboolean
 read_limit (PrismPolicyReader *self, JsonNode *node, gpointer name)
 {
   PrismLimits *limits = self->contents->limits;
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
   GError *error = NULL;
   gboolean good;
 

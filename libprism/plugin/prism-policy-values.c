@@ -109,18 +109,11 @@ prism_policy_read_list (PrismPolicyReader *self, JsonNode *node, gpointer into, 
   return TRUE;
 }
 
-const char *
-prism_policy_get_string (JsonNode *node)
-{
-  return JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node)
-                                                                                          : NULL;
-}
-
 /* A pointer to a string that the document keeps. */
 gboolean
 prism_policy_read_string (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
 
   *(const char **)into = text;
   return text != NULL || prism_policy_refuse (self, "a string is expected");
@@ -139,7 +132,7 @@ prism_policy_read_boolean (PrismPolicyReader *self, JsonNode *node, gpointer int
 gboolean
 prism_policy_read_word (PrismPolicyReader *self, JsonNode *node, const char *const *words, guint *index)
 {
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
   g_autofree char *list = g_strjoinv (", ", (char **)words);
   g_autofree char *wrong = g_strdup_printf ("one of these is expected: %s", list);
 
@@ -156,7 +149,7 @@ prism_policy_read_word (PrismPolicyReader *self, JsonNode *node, const char *con
 gboolean
 prism_policy_read_path (PrismPolicyReader *self, JsonNode *node, gpointer into)
 {
-  const char *text = prism_policy_get_string (node);
+  const char *text = prism_json_get_string (node);
 
   if (text == NULL || text[0] == '\0' || strlen (text) > 4095)
     return prism_policy_refuse (self, "a path is expected");

@@ -468,28 +468,10 @@ make_terms (PrismApprovalPolicy *self, PrismAction *action)
   return terms;
 }
 
-typedef struct
-{
-  PrismApprovalPolicy *policy;
-  PrismApprovalRequest *request;
-} Emission;
-
 static void
-emit_request (gpointer data)
+emit_request (gpointer policy, gpointer request)
 {
-  Emission *emission = data;
-
-  g_signal_emit (emission->policy, requested_signal, 0, emission->request);
-}
-
-static void
-free_emission (gpointer data)
-{
-  Emission *emission = data;
-
-  g_object_unref (emission->policy);
-  g_object_unref (emission->request);
-  g_free (emission);
+  g_signal_emit (policy, requested_signal, 0, request);
 }
 
 static PrismDecision *
@@ -515,10 +497,9 @@ static void
 ask_somebody (PrismApprovalPolicy *self, PrismCheckOperation *operation, PrismDecision *question)
 {
   PrismApprovalTerms terms = make_terms (self, prism_check_operation_get_action (operation));
-  PrismApprovalRequest *request = NULL;
+  g_autoptr (PrismApprovalRequest) request = NULL;
   g_autoptr (PrismDecision) known = NULL;
   gboolean allowed;
-  Emission *emission;
 
   if (prism_approval_store_look_up (self->store, terms.always_key, &allowed))
     {
@@ -529,36 +510,8 @@ ask_somebody (PrismApprovalPolicy *self, PrismCheckOperation *operation, PrismDe
       prism_check_operation_complete (operation, known);
       return;
     }
-  if (!prism_approval_store_ask (self->store, &terms, question, operation, &request))
-    return;
-  emission = g_new (Emission, 1);
-  emission->policy = g_object_ref (self);
-  emission->request = request;
-  prism_operation_emit (PRISM_OPERATION (operation), emit_request, emission, free_emission, NULL, NULL);
-}
-
-typedef struct
-{
-  PrismSuspensions *suspensions;
-  PrismSuspension *suspension;
-} Fresh;
-
-static void
-emit_suspended (gpointer data)
-{
-  Fresh *fresh = data;
-
-  prism_suspensions_emit_suspended (fresh->suspensions, fresh->suspension);
-}
-
-static void
-free_fresh (gpointer data)
-{
-  Fresh *fresh = data;
-
-  g_object_unref (fresh->suspensions);
-  g_object_unref (fresh->suspension);
-  g_free (fresh);
+  if (prism_approval_store_ask (self->store, &terms, question, operation, &request))
+    prism_operation_emit_about (PRISM_OPERATION (operation), emit_request, self, request);
 }
 
 /* It reads and writes files: in a thread where the caller does not wait. What the policy says is
@@ -570,7 +523,7 @@ suspend_in_thread (gpointer policy, PrismOperation *operation)
   PrismAction *action = prism_check_operation_get_action (PRISM_CHECK_OPERATION (operation));
   g_autoptr (PrismDecision) question = prism_approval_policy_evaluate (self, action);
   g_autofree char *directory = identify_directory (self, action);
-  PrismSuspension *suspension = NULL;
+  g_autoptr (PrismSuspension) suspension = NULL;
   g_autoptr (PrismDecision) decision = NULL;
 
   if (prism_decision_get_verdict (question) != PRISM_VERDICT_ASK)
@@ -579,12 +532,7 @@ suspend_in_thread (gpointer policy, PrismOperation *operation)
     decision = prism_approval_suspend (self->suspensions, (const char *const *)self->roots, action, directory, question,
                                        prism_operation_get_cancellable (operation), &suspension);
   if (suspension != NULL)
-    {
-      Fresh *fresh = g_new (Fresh, 1);
-
-      *fresh = (Fresh){ g_object_ref (self->suspensions), suspension };
-      prism_operation_emit (operation, emit_suspended, fresh, free_fresh, NULL, NULL);
-    }
+    prism_operation_emit_about (operation, prism_suspensions_emit_suspended, self->suspensions, suspension);
   prism_check_operation_complete (PRISM_CHECK_OPERATION (operation), decision);
 }
 

@@ -16,14 +16,6 @@ refuse (GError **error, const char *message)
   return NULL;
 }
 
-static const char *
-get_string (JsonNode *node)
-{
-  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
-             ? json_node_get_string (node)
-             : NULL;
-}
-
 static gboolean
 get_flag (JsonObject *object, const char *name)
 {
@@ -50,7 +42,7 @@ one_member (const char *name, JsonNode *value)
 static JsonNode *
 read_decision (JsonObject *answer, GError **error)
 {
-  const char *decision = get_string (json_object_get_member (answer, "decision"));
+  const char *decision = prism_json_get_string (json_object_get_member (answer, "decision"));
 
   if (json_object_get_size (answer) != 1 || (g_strcmp0 (decision, "allow") != 0 && g_strcmp0 (decision, "deny") != 0))
     return refuse (error, "answer with {\"decision\": \"allow\"} or {\"decision\": \"deny\"}");
@@ -70,7 +62,7 @@ is_option (JsonObject *question, const char *id)
       JsonNode *option = json_array_get_element (options, i);
 
       if (JSON_NODE_HOLDS_OBJECT (option)
-          && g_strcmp0 (get_string (json_object_get_member (json_node_get_object (option), "id")), id) == 0)
+          && g_strcmp0 (prism_json_get_string (json_object_get_member (json_node_get_object (option), "id")), id) == 0)
         return TRUE;
     }
   return FALSE;
@@ -79,7 +71,7 @@ is_option (JsonObject *question, const char *id)
 static JsonNode *
 read_custom (JsonObject *question, JsonNode *custom, GError **error)
 {
-  const char *text = get_string (custom);
+  const char *text = prism_json_get_string (custom);
   JsonNode *most = json_object_get_member (question, "customBytes");
   gint64 bytes = most != NULL && JSON_NODE_HOLDS_VALUE (most) && json_node_get_value_type (most) == G_TYPE_INT64
                      ? MIN (json_node_get_int (most), MAX_CUSTOM)
@@ -103,7 +95,8 @@ read_custom (JsonObject *question, JsonNode *custom, GError **error)
 static JsonNode *
 read_selected (JsonObject *question, JsonNode *ids, JsonNode *id, GError **error)
 {
-  gboolean multiple = g_strcmp0 (get_string (json_object_get_member (question, "selectionMode")), "multiple") == 0;
+  gboolean multiple =
+      g_strcmp0 (prism_json_get_string (json_object_get_member (question, "selectionMode")), "multiple") == 0;
   g_autoptr (JsonArray) chosen = json_array_new ();
   JsonArray *all;
 
@@ -111,25 +104,25 @@ read_selected (JsonObject *question, JsonNode *ids, JsonNode *id, GError **error
     return refuse (error, "selectedIds is a list of options' ids");
   if (ids == NULL)
     {
-      if (get_string (id) == NULL)
+      if (prism_json_get_string (id) == NULL)
         return refuse (error, "selectedId is an option's id");
-      json_array_add_string_element (chosen, get_string (id));
+      json_array_add_string_element (chosen, prism_json_get_string (id));
     }
   all = ids != NULL ? json_node_get_array (ids) : chosen;
   if (json_array_get_length (all) == 0 || (!multiple && json_array_get_length (all) != 1))
     return refuse (error, multiple ? "one option or more is to be chosen" : "one option is to be chosen");
   if (ids != NULL && id != NULL
       && (json_array_get_length (all) != 1
-          || g_strcmp0 (get_string (id), get_string (json_array_get_element (all, 0))) != 0))
+          || g_strcmp0 (prism_json_get_string (id), prism_json_get_string (json_array_get_element (all, 0))) != 0))
     return refuse (error, "selectedId and selectedIds do not say the same");
   for (guint i = 0; i < json_array_get_length (all); i++)
     {
-      const char *option = get_string (json_array_get_element (all, i));
+      const char *option = prism_json_get_string (json_array_get_element (all, i));
 
       if (option == NULL || !is_option (question, option))
         return refuse (error, "an option is chosen that there is not");
       for (guint k = 0; k < i; k++)
-        if (g_strcmp0 (option, get_string (json_array_get_element (all, k))) == 0)
+        if (g_strcmp0 (option, prism_json_get_string (json_array_get_element (all, k))) == 0)
           return refuse (error, "an option is chosen twice");
     }
   return one_member ("selectedIds", json_node_init_array (json_node_alloc (), all));

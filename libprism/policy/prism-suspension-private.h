@@ -49,6 +49,6 @@ PrismSuspension *
 prism_suspensions_suspend (PrismSuspensions *self, const PrismSuspensionTerms *terms, gboolean *fresh, GError **error);
 /* What was allowed begins, once. FALSE without an error: it began already. */
 gboolean prism_suspensions_begin (PrismSuspensions *self, PrismSuspension *suspension, GError **error);
-void prism_suspensions_emit_suspended (PrismSuspensions *self, PrismSuspension *suspension);
+void prism_suspensions_emit_suspended (gpointer self, gpointer suspension);
 
 G_END_DECLS

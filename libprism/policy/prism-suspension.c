@@ -279,11 +279,7 @@ parse (const char *text, const char *what, JsonNode **node, GError **error)
 static const char *
 get_string (JsonObject *object, const char *name)
 {
-  JsonNode *node = json_object_get_member (object, name);
-
-  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
-             ? json_node_get_string (node)
-             : NULL;
+  return prism_json_get_string (json_object_get_member (object, name));
 }
 
 static gint64

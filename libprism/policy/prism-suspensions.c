@@ -634,7 +634,7 @@ prism_suspensions_forget (PrismSuspensions *self, const char *id, GError **error
 }
 
 void
-prism_suspensions_emit_suspended (PrismSuspensions *self, PrismSuspension *suspension)
+prism_suspensions_emit_suspended (gpointer self, gpointer suspension)
 {
   g_signal_emit (self, suspended_signal, 0, suspension);
 }

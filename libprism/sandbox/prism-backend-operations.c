@@ -132,29 +132,6 @@ prism_create_operation_get_reference (PrismCreateOperation *self)
   return self->reference;
 }
 
-typedef struct
-{
-  GObject *backend;
-  guint64 entries, bytes, total_bytes;
-} Progress;
-
-static void
-progress_emit (gpointer data)
-{
-  const Progress *progress = data;
-
-  prism_backend_emit_workspace_progress (progress->backend, progress->entries, progress->bytes, progress->total_bytes);
-}
-
-static void
-progress_free (gpointer data)
-{
-  Progress *progress = data;
-
-  g_object_unref (progress->backend);
-  g_free (progress);
-}
-
 /**
  * prism_create_operation_progress:
  * @self: an operation
@@ -172,15 +149,10 @@ progress_free (gpointer data)
 void
 prism_create_operation_progress (PrismCreateOperation *self, guint64 entries, guint64 bytes, guint64 total_bytes)
 {
-  Progress *progress;
-
   g_return_if_fail (PRISM_IS_CREATE_OPERATION (self));
 
-  prism_operation_renew_deadline (PRISM_OPERATION (self));
-  progress = g_new (Progress, 1);
-  *progress =
-      (Progress){ g_object_ref (prism_operation_get_call (PRISM_OPERATION (self))->self), entries, bytes, total_bytes };
-  prism_operation_emit (PRISM_OPERATION (self), progress_emit, progress, progress_free, NULL, NULL);
+  prism_operation_emit_progress (PRISM_OPERATION (self), prism_backend_emit_workspace_progress,
+                                 prism_operation_get_call (PRISM_OPERATION (self))->self, entries, bytes, total_bytes);
 }
 
 static gboolean

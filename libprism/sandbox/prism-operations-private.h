@@ -63,9 +63,8 @@ PrismOperation *prism_control_operation_new (const PrismControlRequest *request)
 gint prism_reap_answer (gpointer value);
 
 /* On the sandbox: shows how far a tree operation is. In the caller's context. */
-void prism_backend_emit_workspace_progress (
-    gpointer backend, guint64 entries, guint64 bytes, guint64 total_bytes);
-void prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guint64 bytes, guint64 total_bytes);
+void prism_backend_emit_workspace_progress (gpointer backend, guint64 entries, guint64 bytes, guint64 total_bytes);
+void prism_sandbox_emit_tree_progress (gpointer self, guint64 entries, guint64 bytes, guint64 total_bytes);
 
 /* Every kind is a final type whose fields are set by its constructor and freed
  * by its finalizer. */

@@ -95,7 +95,7 @@ prism_sandbox_default_init (PrismSandboxInterface *iface)
 }
 
 void
-prism_sandbox_emit_tree_progress (PrismSandbox *self, guint64 entries, guint64 bytes, guint64 total_bytes)
+prism_sandbox_emit_tree_progress (gpointer self, guint64 entries, guint64 bytes, guint64 total_bytes)
 {
   g_signal_emit (self, tree_progress_signal, 0, entries, bytes, total_bytes);
 }

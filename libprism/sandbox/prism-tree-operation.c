@@ -95,29 +95,6 @@ prism_tree_operation_get_stream (PrismTreeOperation *self)
   return self->stream;
 }
 
-typedef struct
-{
-  PrismSandbox *sandbox;
-  guint64 entries, bytes, total_bytes;
-} Progress;
-
-static void
-progress_emit (gpointer data)
-{
-  const Progress *progress = data;
-
-  prism_sandbox_emit_tree_progress (progress->sandbox, progress->entries, progress->bytes, progress->total_bytes);
-}
-
-static void
-progress_free (gpointer data)
-{
-  Progress *progress = data;
-
-  g_object_unref (progress->sandbox);
-  g_free (progress);
-}
-
 /**
  * prism_tree_operation_progress:
  * @self: an operation
@@ -134,14 +111,10 @@ progress_free (gpointer data)
 void
 prism_tree_operation_progress (PrismTreeOperation *self, guint64 entries, guint64 bytes, guint64 total_bytes)
 {
-  Progress *progress;
-
   g_return_if_fail (PRISM_IS_TREE_OPERATION (self));
 
-  prism_operation_renew_deadline (PRISM_OPERATION (self));
-  progress = g_new (Progress, 1);
-  *progress = (Progress){ g_object_ref (self->sandbox), entries, bytes, total_bytes };
-  prism_operation_emit (PRISM_OPERATION (self), progress_emit, progress, progress_free, NULL, NULL);
+  prism_operation_emit_progress (PRISM_OPERATION (self), prism_sandbox_emit_tree_progress, self->sandbox, entries,
+                                 bytes, total_bytes);
 }
 
 /**

@@ -107,42 +107,21 @@ make_question (PrismToolRun *run, GError **error)
   return g_steal_pointer (&question);
 }
 
-typedef struct
-{
-  PrismComposition *composition;
-  PrismQuestion *question;
-} Asking;
-
 static void
-asking_emit (gpointer data)
+emit_question (gpointer composition, gpointer question)
 {
-  Asking *asking = data;
-
-  prism_composition_emit_question (asking->composition, asking->question);
-}
-
-static void
-asking_free (gpointer data)
-{
-  Asking *asking = data;
-
-  g_object_unref (asking->composition);
-  g_object_unref (asking->question);
-  g_free (asking);
+  prism_composition_emit_question (composition, question);
 }
 
 static gboolean
 ask_person (PrismToolRun *run, PrismQuestion *question, GError **error)
 {
   g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
-  Asking *asking;
 
   if (composition == NULL || !prism_composition_emit_question (composition, NULL))
     return prism_tool_fail (error, PRISM_TOOL_ERROR_NOT_SUPPORTED,
                             "there is nobody to ask; decide, and say what was decided and why");
-  asking = g_new (Asking, 1);
-  *asking = (Asking){ g_steal_pointer (&composition), g_object_ref (question) };
-  prism_operation_emit (PRISM_OPERATION (run->operation), asking_emit, asking, asking_free, NULL, NULL);
+  prism_operation_emit_about (PRISM_OPERATION (run->operation), emit_question, composition, question);
   return TRUE;
 }
 

@@ -62,29 +62,11 @@ read_whole (PrismToolRun *run, const char *path, const char *shown, PrismToolLim
   return NULL;
 }
 
-typedef struct
-{
-  PrismComposition *composition;
-  PrismConversion *conversion;
-} Asking;
-
 static void
-asking_emit (gpointer data)
+emit_conversion (gpointer composition, gpointer conversion)
 {
-  Asking *asking = data;
-
-  if (!prism_composition_emit_conversion (asking->composition, asking->conversion))
-    prism_conversion_decline (asking->conversion, NULL);
-}
-
-static void
-asking_free (gpointer data)
-{
-  Asking *asking = data;
-
-  g_object_unref (asking->composition);
-  g_object_unref (asking->conversion);
-  g_free (asking);
+  if (!prism_composition_emit_conversion (composition, conversion))
+    prism_conversion_decline (conversion, NULL);
 }
 
 static gboolean
@@ -108,15 +90,13 @@ convert (PrismToolRun *run,
   g_autoptr (PrismComposition) composition = g_weak_ref_get (&run->settings->composition);
   gint64 most = prism_tool_limit (run, image ? PRISM_TOOL_LIMIT_IMAGE_BYTES : PRISM_TOOL_LIMIT_DOCUMENT_BYTES);
   g_autoptr (PrismConversion) conversion = NULL;
-  Asking *asking;
 
   *converted = (PrismConverted){ 0 };
   if (composition == NULL || !prism_composition_emit_conversion (composition, NULL))
     return TRUE;
   conversion = prism_conversion_new (shown, type, bytes, most, image);
-  asking = g_new (Asking, 1);
-  *asking = (Asking){ g_steal_pointer (&composition), g_object_ref (conversion) };
-  prism_operation_emit (PRISM_OPERATION (run->operation), asking_emit, asking, asking_free, NULL, NULL);
+  prism_operation_emit_about (PRISM_OPERATION (run->operation), emit_conversion, composition, conversion);
+  g_clear_object (&composition); /* to wait for a person keeps nobody */
   return prism_conversion_wait (conversion, prism_tool_limit (run, PRISM_TOOL_LIMIT_CONVERSION_TIMEOUT_S),
                                 run->cancellable, converted, error);
 }

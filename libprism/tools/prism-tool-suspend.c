@@ -229,30 +229,6 @@ put_down (PrismToolRun *run, const PrismToolAsk *ask, PrismQuestion *question, g
   return suspension;
 }
 
-typedef struct
-{
-  PrismSuspensions *store;
-  PrismSuspension *suspension;
-} Fresh;
-
-static void
-fresh_emit (gpointer data)
-{
-  Fresh *fresh = data;
-
-  prism_suspensions_emit_suspended (fresh->store, fresh->suspension);
-}
-
-static void
-fresh_free (gpointer data)
-{
-  Fresh *fresh = data;
-
-  g_object_unref (fresh->store);
-  g_object_unref (fresh->suspension);
-  g_free (fresh);
-}
-
 /* Through the question itself, which takes only what fits. */
 static gboolean
 take_answer (PrismQuestion *question, PrismSuspension *suspension, char ***ids, char **custom_text, GError **error)
@@ -287,12 +263,8 @@ prism_tool_await_answer (PrismToolRun *run,
   if (suspension == NULL)
     return FALSE;
   if (is_fresh)
-    {
-      Fresh *fresh = g_new (Fresh, 1);
-
-      *fresh = (Fresh){ g_object_ref (run->settings->suspensions), g_object_ref (suspension) };
-      prism_operation_emit (PRISM_OPERATION (run->operation), fresh_emit, fresh, fresh_free, NULL, NULL);
-    }
+    prism_operation_emit_about (PRISM_OPERATION (run->operation), prism_suspensions_emit_suspended,
+                                run->settings->suspensions, suspension);
   switch (prism_suspension_get_state (suspension))
     {
     case PRISM_SUSPENSION_STATE_ANSWERED:
