@@ -232,8 +232,8 @@ prism_e2b_reply_clear (PrismE2bReply *self)
 
 /* --- a call --------------------------------------------------------------------------------- */
 
-static void
-stop_source (GSource **source)
+void
+prism_e2b_stop_source (GSource **source)
 {
   if (*source != NULL)
     g_source_destroy (*source);
@@ -243,8 +243,8 @@ stop_source (GSource **source)
 static void
 call_free (PrismE2bCall *call)
 {
-  stop_source (&call->timer);
-  stop_source (&call->pause);
+  prism_e2b_stop_source (&call->timer);
+  prism_e2b_stop_source (&call->pause);
   g_clear_object (&call->message);
   g_clear_object (&call->stream);
   g_clear_object (&call->stop);
@@ -283,7 +283,7 @@ try_again (gpointer data)
 {
   PrismE2bCall *call = data;
 
-  stop_source (&call->pause);
+  prism_e2b_stop_source (&call->pause);
   try_it (call);
   return G_SOURCE_REMOVE;
 }
@@ -622,7 +622,7 @@ void
 prism_e2b_call_cancel (PrismE2bCall *call)
 {
   call->answered = NULL;
-  stop_source (&call->timer);
+  prism_e2b_stop_source (&call->timer);
   if (call->under_way)
     g_cancellable_cancel (call->stop);
   else

@@ -86,6 +86,9 @@ gboolean prism_e2b_client_call (PrismE2bClient *self,
 
 void prism_e2b_reply_clear (PrismE2bReply *self);
 
+/* A timer or a watch, if there is one: it comes no more. */
+void prism_e2b_stop_source (GSource **source);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismE2bClient, prism_e2b_client_unref)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PrismE2bReply, prism_e2b_reply_clear)
 

@@ -99,21 +99,13 @@ weak_free (gpointer data)
   g_free (data);
 }
 
-static void
-stop (GSource **source)
-{
-  if (*source != NULL)
-    g_source_destroy (*source);
-  g_clear_pointer (source, g_source_unref);
-}
-
 /* None of them keeps the sandbox. */
 static void
 start (PrismE2bSandbox *self, GSource **source, gint64 ms, GSourceFunc func)
 {
   GWeakRef *weak = g_new0 (GWeakRef, 1);
 
-  stop (source);
+  prism_e2b_stop_source (source);
   g_weak_ref_init (weak, self);
   *source = g_timeout_source_new ((guint)CLAMP (ms, 1, G_MAXINT));
   g_source_set_callback (*source, func, weak, weak_free);
@@ -171,7 +163,7 @@ renewed (PrismE2bReply *reply, const GError *error, gpointer data)
     {
       /* The account's plan bounds how long one may live. */
       g_message ("sandbox %s is given no more time and ends soon: %s", IDENTITY (self)->id, error->message);
-      stop (&self->renew);
+      prism_e2b_stop_source (&self->renew);
     }
 }
 
@@ -231,7 +223,7 @@ void
 prism_e2b_sandbox_busy (PrismE2bSandbox *self)
 {
   self->busy++;
-  stop (&self->idle);
+  prism_e2b_stop_source (&self->idle);
 }
 
 void
@@ -248,7 +240,7 @@ prism_e2b_sandbox_idle (PrismE2bSandbox *self)
 void
 prism_e2b_sandbox_clear_clock (PrismE2bSandbox *self)
 {
-  stop (&self->wall);
-  stop (&self->idle);
-  stop (&self->renew);
+  prism_e2b_stop_source (&self->wall);
+  prism_e2b_stop_source (&self->idle);
+  prism_e2b_stop_source (&self->renew);
 }

@@ -74,18 +74,10 @@ link_unref (gpointer data)
 }
 
 static void
-stop_source (GSource **source)
-{
-  if (*source != NULL)
-    g_source_destroy (*source);
-  g_clear_pointer (source, g_source_unref);
-}
-
-static void
 link_close (Link *link)
 {
-  stop_source (&link->readable);
-  stop_source (&link->writable);
+  prism_e2b_stop_source (&link->readable);
+  prism_e2b_stop_source (&link->writable);
   if (link->fd >= 0)
     close (link->fd);
   link->fd = -1;

@@ -72,17 +72,9 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (PrismE2bProcess,
 /* --- what it writes ------------------------------------------------------------------------- */
 
 static void
-outlet_stop (Outlet *outlet)
-{
-  if (outlet->watch != NULL)
-    g_source_destroy (outlet->watch);
-  g_clear_pointer (&outlet->watch, g_source_unref);
-}
-
-static void
 outlet_close (Outlet *outlet)
 {
-  outlet_stop (outlet);
+  prism_e2b_stop_source (&outlet->watch);
   g_clear_pointer (&outlet->rest, g_bytes_unref);
   if (outlet->fd >= 0)
     close (outlet->fd);
@@ -130,7 +122,7 @@ outlet_writable (int fd, GIOCondition condition, gpointer data)
         empty = FALSE;
       else
         {
-          outlet_stop (outlet);
+          prism_e2b_stop_source (&outlet->watch);
           if (self->result != NULL || self->released)
             outlet_close (outlet);
         }
@@ -143,7 +135,7 @@ outlet_writable (int fd, GIOCondition condition, gpointer data)
 static void
 outlet_watch (PrismE2bProcess *self, Outlet *outlet)
 {
-  outlet_stop (outlet);
+  prism_e2b_stop_source (&outlet->watch);
   outlet->watch = g_unix_fd_source_new (outlet->fd, G_IO_OUT | G_IO_ERR);
   g_source_set_callback (outlet->watch, G_SOURCE_FUNC (outlet_writable), self, NULL);
   g_source_attach (outlet->watch, prism_e2b_client_get_context (self->sandbox->client));

@@ -77,14 +77,6 @@ prism_e2b_run_ref (PrismE2bRun *self)
   return self;
 }
 
-static void
-stop_source (GSource **source)
-{
-  if (*source != NULL)
-    g_source_destroy (*source);
-  g_clear_pointer (source, g_source_unref);
-}
-
 /* What is asynchronous holds a reference: nothing is under way here. */
 void
 prism_e2b_run_unref (PrismE2bRun *self)
@@ -232,7 +224,7 @@ watch (gpointer data)
 {
   PrismE2bRun *self = data;
 
-  stop_source (&self->watch);
+  prism_e2b_stop_source (&self->watch);
   if (self->pid != 0 && !self->ended && !self->forced && !self->suspended)
     prism_e2b_script_watch (self->spec.client, self->spec.identity, self->spec.user, self->pid, watched,
                             prism_e2b_run_ref (self));
@@ -254,9 +246,9 @@ tell (PrismE2bRun *self, const GError *error)
     }
   self->told = self->over = TRUE;
   self->ended_us = g_get_monotonic_time ();
-  stop_source (&self->timer);
-  stop_source (&self->grace);
-  stop_source (&self->watch);
+  prism_e2b_stop_source (&self->timer);
+  prism_e2b_stop_source (&self->grace);
+  prism_e2b_stop_source (&self->watch);
   if (self->opening != NULL)
     prism_e2b_call_cancel (g_steal_pointer (&self->opening));
   g_cancellable_cancel (self->stop);
@@ -332,7 +324,7 @@ prism_e2b_run_end (PrismE2bRun *self, PrismOutcome outcome, const char *limit)
   /* Before it began there is nothing to end yet: it is ended as soon as it has a pid. */
   if (self->pid > 0)
     sweep (self, self->spec.grace_ms, NULL, NULL);
-  stop_source (&self->grace);
+  prism_e2b_stop_source (&self->grace);
   self->grace = start_timer (self, self->spec.grace_ms + GRACE_MS, grace_over);
   /* Who did not take its output must not keep its end from being heard. */
   prism_e2b_run_go_on (self);
@@ -650,7 +642,7 @@ prism_e2b_run_suspend (PrismE2bRun *self)
   self->suspended = TRUE;
   if (self->timer != NULL)
     self->late_us -= g_get_monotonic_time ();
-  stop_source (&self->timer);
+  prism_e2b_stop_source (&self->timer);
 }
 
 void
