@@ -5,15 +5,10 @@
  * How often: PRISM_TOOL_RACES (default 150; ./dev soak: 10,000). */
 #include "tools-fixture.h"
 
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#define EXCHANGE 2u
 
 /* --- a policy that says yes, once something has happened -------------------------------- */
 
@@ -206,26 +201,6 @@ test_beside (ToolsFixture *f, gconstpointer data)
 
 /* --- as fast as can be ---------------------------------------------------------------------- */
 
-typedef struct
-{
-  char *one, *other;
-  gint stop;
-  guint64 swaps;
-} Swapper;
-
-static gpointer
-swap (gpointer data)
-{
-  Swapper *self = data;
-
-  while (!g_atomic_int_get (&self->stop))
-    {
-      g_assert_no_errno ((int)syscall (SYS_renameat2, AT_FDCWD, self->one, AT_FDCWD, self->other, EXCHANGE));
-      self->swaps++;
-    }
-  return NULL;
-}
-
 static void
 say_yes (PrismApprovalPolicy *policy, PrismApprovalRequest *request, gpointer data)
 {
@@ -273,17 +248,18 @@ test_race (ToolsFixture *f, gconstpointer data)
 {
   const char *often = g_getenv ("PRISM_TOOL_RACES");
   guint rounds = often != NULL ? (guint)atoi (often) : 150, inside = 0;
-  Swapper swapper = { g_build_filename (f->folder, "dir", NULL), g_build_filename (f->folder, "untrusted", NULL), 0,
-                      0 };
-  const char *const roots[] = { swapper.one, NULL };
-  g_autoptr (PrismApprovalPolicy) policy = prism_approval_policy_new (roots);
+  ToolsSwapper swapper;
+  const char *roots[] = { NULL, NULL };
+  g_autoptr (PrismApprovalPolicy) policy = NULL;
   g_autoptr (PrismAction) first = prism_action_new ("read", "read");
   g_autoptr (PrismDecision) open = NULL;
-  GThread *thread;
 
   tools_put (f, "dir/secret", "mine\n", -1);
   tools_put (f, "untrusted/secret", "UNTRUSTED\n", -1);
   tools_put (f, "untrusted/mark-untrusted", "UNTRUSTED\n", -1);
+  tools_swapper_init (&swapper, f, "dir", "untrusted");
+  roots[0] = swapper.one;
+  policy = prism_approval_policy_new (roots);
   g_signal_connect (policy, "approval-requested", G_CALLBACK (say_yes), NULL);
   /* Its root is opened with the first path that is looked at: now, before anything changes places. */
   prism_action_set_paths (first, roots);
@@ -291,7 +267,7 @@ test_race (ToolsFixture *f, gconstpointer data)
   g_assert_true (prism_decision_get_allowed (open));
   prism_composition_set_policy (f->composition, PRISM_POLICY (policy));
   tools_bind (f);
-  thread = g_thread_new ("swap", swap, &swapper);
+  tools_swapper_begin (&swapper);
   for (guint i = 0; i < rounds; i++)
     for (guint k = 0; k < G_N_ELEMENTS (calls); k++)
       {
@@ -302,8 +278,7 @@ test_race (ToolsFixture *f, gconstpointer data)
         g_assert_null (strstr (text, "mark-untrusted"));
         inside += !prism_tool_result_get_failed (result);
       }
-  g_atomic_int_set (&swapper.stop, TRUE);
-  g_thread_join (thread);
+  tools_swapper_end (&swapper);
   check_untrusted (f);
   g_test_message ("%u calls, %u of them did something, %" G_GUINT64_FORMAT " swaps",
                   rounds * (guint)G_N_ELEMENTS (calls), inside, swapper.swaps);
@@ -313,12 +288,11 @@ test_race (ToolsFixture *f, gconstpointer data)
     g_autofree char *text = NULL;
 
     if (g_file_test (mark, G_FILE_TEST_EXISTS))
-      g_assert_no_errno ((int)syscall (SYS_renameat2, AT_FDCWD, swapper.one, AT_FDCWD, swapper.other, EXCHANGE));
+      tools_swapper_swap (&swapper);
     text = tools_text (f, "write", "{\"path\":\"dir/last\",\"content\":\"mine\\n\"}");
     g_assert_cmpstr (text, ==, "wrote 5 bytes to dir/last");
   }
-  g_free (swapper.one);
-  g_free (swapper.other);
+  tools_swapper_clear (&swapper);
 }
 
 int

@@ -4,35 +4,10 @@
  * PRISM_TOOL_RACES (default 150; ./dev soak: 10,000). */
 #include "tools-fixture.h"
 
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#define EXCHANGE 2u
-
-typedef struct
-{
-  char *one, *other;
-  gint stop;
-  guint64 swaps;
-} Swapper;
-
-static gpointer
-swap (gpointer data)
-{
-  Swapper *self = data;
-
-  while (!g_atomic_int_get (&self->stop))
-    {
-      g_assert_no_errno ((int)syscall (SYS_renameat2, AT_FDCWD, self->one, AT_FDCWD, self->other, EXCHANGE));
-      self->swaps++;
-    }
-  return NULL;
-}
 
 static const struct
 {
@@ -73,15 +48,15 @@ test_races (ToolsFixture *f, gconstpointer data)
 {
   const char *often = g_getenv ("PRISM_TOOL_RACES");
   guint rounds = often != NULL ? (guint)atoi (often) : 150, inside = 0;
-  Swapper swapper = { g_build_filename (f->folder, "dir", NULL), g_build_filename (f->folder, "link", NULL), 0, 0 };
+  ToolsSwapper swapper;
   g_autofree char *mark = g_build_filename (f->outside, "mark-outside", NULL);
-  GThread *thread;
 
   g_assert_true (g_file_set_contents (mark, "OUTSIDE\n", -1, NULL));
   tools_put (f, "dir/secret", "inside\n", -1);
   tools_link (f, "link", "../work-evil");
+  tools_swapper_init (&swapper, f, "dir", "link");
   tools_bind (f);
-  thread = g_thread_new ("swap", swap, &swapper);
+  tools_swapper_begin (&swapper);
   for (guint i = 0; i < rounds; i++)
     for (guint k = 0; k < G_N_ELEMENTS (calls); k++)
       {
@@ -96,14 +71,12 @@ test_races (ToolsFixture *f, gconstpointer data)
         g_assert_null (strstr (text, "mark-outside"));
         inside += !prism_tool_result_get_failed (result);
       }
-  g_atomic_int_set (&swapper.stop, TRUE);
-  g_thread_join (thread);
+  tools_swapper_end (&swapper);
   check_outside (f);
   g_test_message ("%u calls, %u of them did something, %" G_GUINT64_FORMAT " swaps",
                   rounds * (guint)G_N_ELEMENTS (calls), inside, swapper.swaps);
   g_assert_cmpuint (inside, >, 0);
-  g_free (swapper.one);
-  g_free (swapper.other);
+  tools_swapper_clear (&swapper);
 }
 
 int

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tools-fixture.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#define EXCHANGE 2u /* RENAME_EXCHANGE */
 
 static void
 remove_tree (const char *path)
@@ -159,4 +163,52 @@ tools_get (ToolsFixture *f, const char *name, gsize *size)
   char *bytes = NULL;
 
   return g_file_get_contents (path, &bytes, size, NULL) ? bytes : NULL;
+}
+
+/* --- two names that change places --------------------------------------------------------- */
+
+void
+tools_swapper_init (ToolsSwapper *self, ToolsFixture *f, const char *one, const char *other)
+{
+  *self = (ToolsSwapper){ .one = g_build_filename (f->folder, one, NULL),
+                          .other = g_build_filename (f->folder, other, NULL) };
+}
+
+void
+tools_swapper_swap (ToolsSwapper *self)
+{
+  g_assert_no_errno ((int)syscall (SYS_renameat2, AT_FDCWD, self->one, AT_FDCWD, self->other, EXCHANGE));
+}
+
+static gpointer
+swap (gpointer data)
+{
+  ToolsSwapper *self = data;
+
+  while (!g_atomic_int_get (&self->stop))
+    {
+      tools_swapper_swap (self);
+      self->swaps++;
+    }
+  return NULL;
+}
+
+void
+tools_swapper_begin (ToolsSwapper *self)
+{
+  self->thread = g_thread_new ("swap", swap, self);
+}
+
+void
+tools_swapper_end (ToolsSwapper *self)
+{
+  g_atomic_int_set (&self->stop, TRUE);
+  g_thread_join (g_steal_pointer (&self->thread));
+}
+
+void
+tools_swapper_clear (ToolsSwapper *self)
+{
+  g_free (self->one);
+  g_free (self->other);
 }

@@ -34,4 +34,19 @@ void tools_put (ToolsFixture *f, const char *name, const char *bytes, gssize siz
 void tools_link (ToolsFixture *f, const char *name, const char *target);
 char *tools_get (ToolsFixture *f, const char *name, gsize *size);
 
+/* Two names below the workspace change places in a thread of their own, as fast as can be. */
+typedef struct
+{
+  char *one, *other;
+  GThread *thread;
+  gint stop;
+  guint64 swaps;
+} ToolsSwapper;
+
+void tools_swapper_init (ToolsSwapper *self, ToolsFixture *f, const char *one, const char *other);
+void tools_swapper_swap (ToolsSwapper *self);
+void tools_swapper_begin (ToolsSwapper *self);
+void tools_swapper_end (ToolsSwapper *self);
+void tools_swapper_clear (ToolsSwapper *self);
+
 G_END_DECLS
