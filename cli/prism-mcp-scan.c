@@ -142,8 +142,7 @@ scan_digits (Scan *scan)
   return scan->p > start || fail (scan, "a digit is missing in a number");
 }
 
-/* GLib's own looks at errno, which its first call in a program may find as another thread's first
- * call at the same time left it: then a number that fits does not. */
+/* Of a part of a line, which GLib's own, for texts that end, would need a copy of. */
 static gboolean
 read_whole (const char *text, gsize length, gint64 *value)
 {
