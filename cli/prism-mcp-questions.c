@@ -264,34 +264,6 @@ prism_mcp_questions_update (PrismMcpServer *self)
 /* --- a model's questions ---------------------------------------------------------------- */
 
 static void
-append_bullets (GString *text, const char *const *bullets, char sign)
-{
-  for (guint i = 0; bullets != NULL && bullets[i] != NULL; i++)
-    {
-      g_autofree char *shown = prism_visible_text (bullets[i], 0, NULL);
-
-      g_string_append_printf (text, "\n    %c %s", sign, shown);
-    }
-}
-
-static char *
-describe_question (PrismQuestion *question)
-{
-  g_autofree char *asked = prism_visible_text (prism_question_get_question (question), 0, NULL);
-  GString *text = g_string_new (asked);
-
-  for (guint i = 0; i < prism_question_get_n_options (question); i++)
-    {
-      g_autofree char *label = prism_visible_text (prism_question_get_option_label (question, i), 0, NULL);
-
-      g_string_append_printf (text, "\n- %s: %s", prism_question_get_option_id (question, i), label);
-      append_bullets (text, prism_question_get_option_pros (question, i), '+');
-      append_bullets (text, prism_question_get_option_cons (question, i), '-');
-    }
-  return g_string_free (text, FALSE);
-}
-
-static void
 append_choice (PrismJson *json, PrismQuestion *question)
 {
   guint n = prism_question_get_n_options (question);
@@ -398,7 +370,7 @@ put_question (PrismMcpServer *self, PrismQuestion *question)
                                         "ask in the conversation");
       return;
     }
-  text = describe_question (question);
+  text = prism_question_to_text (question);
   json = begin_form (text);
   if (prism_question_get_multiple (question))
     append_boxes (json, question);

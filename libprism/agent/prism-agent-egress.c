@@ -141,10 +141,9 @@ prism_agent_egress_follow (PrismAgentSandbox *sandbox, const char *const *env)
 static PrismEgressProxy *
 dup_proxy (PrismSandboxSpec *spec, GCancellable *cancellable, GError **error)
 {
-  PrismEgressProxy *given = prism_sandbox_spec_get_egress_proxy (spec);
-  g_autoptr (PrismEgressProxy) proxy = given != NULL ? g_object_ref (given) : prism_egress_proxy_dup_default (error);
+  g_autoptr (PrismEgressProxy) proxy = NULL;
 
-  if (proxy == NULL)
+  if (!prism_sandbox_spec_dup_egress_proxy (spec, &proxy, error))
     return NULL;
   /* The thread that makes sandboxes may be gone tomorrow; the default context stays. */
   prism_egress_audit_begin_default (proxy);

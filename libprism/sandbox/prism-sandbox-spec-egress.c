@@ -83,6 +83,34 @@ prism_sandbox_spec_get_egress_proxy (PrismSandboxSpec *self)
 }
 
 /**
+ * prism_sandbox_spec_dup_egress_proxy:
+ * @self: a specification
+ * @proxy: (out) (transfer full) (nullable): return location for the proxy, %NULL where none is needed
+ * @error: return location for an error
+ *
+ * Finds the proxy that a sandbox of this specification is to use: its own, or else the process's
+ * ([func@EgressProxy.dup_default]); none without network=egress. A backend calls it before it begins
+ * anything, and keeps the proxy until the sandbox's listener does.
+ *
+ * Returns: %FALSE with %PRISM_EGRESS_ERROR_NOT_SUPPORTED where one is needed and nothing can make it
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_sandbox_spec_dup_egress_proxy (PrismSandboxSpec *self, PrismEgressProxy **proxy, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_SANDBOX_SPEC (self), FALSE);
+  g_return_val_if_fail (proxy != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  *proxy = NULL;
+  if (self->network != PRISM_NETWORK_MODE_EGRESS)
+    return TRUE;
+  *proxy = self->egress_proxy != NULL ? g_object_ref (self->egress_proxy) : prism_egress_proxy_dup_default (error);
+  return *proxy != NULL;
+}
+
+/**
  * prism_sandbox_spec_get_audit:
  * @self: a specification
  *

@@ -82,6 +82,11 @@ void                prism_sandbox_spec_add_credential     (PrismSandboxSpec   *s
                                                            PrismCredential    *credential);
 PRISM_AVAILABLE_IN_1_0
 PrismEgressProxy   *prism_sandbox_spec_get_egress_proxy   (PrismSandboxSpec   *self);
+/* What its sandbox is to use: its own, or the process's; none without network=egress. */
+PRISM_AVAILABLE_IN_1_0
+gboolean            prism_sandbox_spec_dup_egress_proxy   (PrismSandboxSpec   *self,
+                                                           PrismEgressProxy  **proxy,
+                                                           GError            **error);
 PRISM_AVAILABLE_IN_1_0
 PrismAuditLog      *prism_sandbox_spec_get_audit          (PrismSandboxSpec   *self);
 PRISM_AVAILABLE_IN_1_0

@@ -3,6 +3,8 @@
  * has control characters. */
 #include "prism-question-private.h"
 
+#include "prism-action.h"
+
 #include <string.h>
 
 struct _PrismQuestion
@@ -320,6 +322,63 @@ prism_question_get_option_cons (PrismQuestion *self, guint option)
 {
   g_return_val_if_fail (PRISM_IS_QUESTION (self), NULL);
   return (const char *const *)get_option (self, option)->cons;
+}
+
+/* Each line of it apart: a line break is the question's own, any other control character is shown. */
+static void
+append_lines (GString *text, const char *lines)
+{
+  g_auto (GStrv) line = g_strsplit (lines, "\n", -1);
+
+  for (guint i = 0; line[i] != NULL; i++)
+    {
+      g_autofree char *shown = prism_visible_text (line[i], 0, NULL);
+
+      g_string_append_printf (text, "%s\n", shown);
+    }
+}
+
+static void
+append_bullets (GString *text, char **bullets, char sign)
+{
+  for (guint i = 0; bullets != NULL && bullets[i] != NULL; i++)
+    {
+      g_autofree char *shown = prism_visible_text (bullets[i], 0, NULL);
+
+      g_string_append_printf (text, "    %c %s\n", sign, shown);
+    }
+}
+
+/**
+ * prism_question_to_text:
+ * @self: a question
+ *
+ * Gets all of it as text for a person: the question, then each option with its id, its label and what
+ * speaks for (`+`) and against it (`-`). Control and bidirectional characters are shown, not obeyed.
+ *
+ * Returns: (transfer full): lines, each with its end
+ *
+ * Since: 1.0
+ */
+char *
+prism_question_to_text (PrismQuestion *self)
+{
+  GString *text;
+
+  g_return_val_if_fail (PRISM_IS_QUESTION (self), NULL);
+
+  text = g_string_new (NULL);
+  append_lines (text, self->question);
+  for (guint i = 0; i < self->options->len; i++)
+    {
+      const PrismQuestionOption *option = get_option (self, i);
+      g_autofree char *label = prism_visible_text (option->label, 0, NULL);
+
+      g_string_append_printf (text, "- %s: %s\n", option->id, label);
+      append_bullets (text, option->pros, '+');
+      append_bullets (text, option->cons, '-');
+    }
+  return g_string_free (text, FALSE);
 }
 
 static gboolean

@@ -34,6 +34,9 @@ PRISM_AVAILABLE_IN_1_0
 const char *const *prism_question_get_option_pros (PrismQuestion *self, guint option);
 PRISM_AVAILABLE_IN_1_0
 const char *const *prism_question_get_option_cons (PrismQuestion *self, guint option);
+/* All of it, for a person's eyes. */
+PRISM_AVAILABLE_IN_1_0
+char *prism_question_to_text (PrismQuestion *self);
 /* Option ids, or custom text: one of the two. Refused as a whole where it does not fit. */
 PRISM_AVAILABLE_IN_1_0
 gboolean prism_question_answer (PrismQuestion *self, const char *const *ids, const char *custom_text, GError **error);

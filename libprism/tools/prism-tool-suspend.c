@@ -68,40 +68,6 @@ prism_tool_reconcile (PrismToolRun *run, PrismSuspension *suspension)
 /* --- a question ------------------------------------------------------------------------------------------ */
 
 static void
-append_bullets (GString *text, const char *const *bullets, char sign)
-{
-  for (guint i = 0; bullets != NULL && bullets[i] != NULL; i++)
-    {
-      g_autofree char *shown = prism_visible_text (bullets[i], 0, NULL);
-
-      g_string_append_printf (text, "    %c %s\n", sign, shown);
-    }
-}
-
-static char *
-describe (PrismQuestion *question)
-{
-  g_auto (GStrv) lines = g_strsplit (prism_question_get_question (question), "\n", -1);
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      g_autofree char *shown = prism_visible_text (lines[i], 0, NULL);
-
-      g_string_append_printf (text, "%s\n", shown);
-    }
-  for (guint i = 0; i < prism_question_get_n_options (question); i++)
-    {
-      g_autofree char *label = prism_visible_text (prism_question_get_option_label (question, i), 0, NULL);
-
-      g_string_append_printf (text, "- %s: %s\n", prism_question_get_option_id (question, i), label);
-      append_bullets (text, prism_question_get_option_pros (question, i), '+');
-      append_bullets (text, prism_question_get_option_cons (question, i), '-');
-    }
-  return g_string_free (text, FALSE);
-}
-
-static void
 add_member (JsonBuilder *builder, const char *name, const char *value)
 {
   json_builder_set_member_name (builder, name);
@@ -202,7 +168,7 @@ put_down (PrismToolRun *run, const PrismToolAsk *ask, PrismQuestion *question, g
   const char *const roots[] = { prism_tree_get_root (run->settings->tree), NULL };
   g_autoptr (PrismAction) action = prism_tool_make_action (run, ask);
   g_autofree char *binding = prism_action_dup_binding (action, prism_suspensions_get_bind_calls (store), NULL);
-  g_autofree char *text = describe (question);
+  g_autofree char *text = prism_question_to_text (question);
   g_autoptr (JsonNode) schema = make_schema (question);
   const PrismSuspensionTerms terms = {
     .reason = PRISM_SUSPENSION_REASON_QUESTION,

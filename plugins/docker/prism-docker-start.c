@@ -580,19 +580,6 @@ let_go (Start *self, GError **error)
   return TRUE;
 }
 
-/* With network=egress there must be a proxy before anything is begun; it is kept until the
- * sandbox's listener holds it. */
-static gboolean
-find_proxy (PrismSandboxSpec *spec, PrismEgressProxy **proxy, GError **error)
-{
-  PrismEgressProxy *given = prism_sandbox_spec_get_egress_proxy (spec);
-
-  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
-    return TRUE;
-  *proxy = given != NULL ? g_object_ref (given) : prism_egress_proxy_dup_default (error);
-  return *proxy != NULL;
-}
-
 PrismSandbox *
 prism_docker_sandbox_start (PrismSandboxSpec *spec,
                             const PrismDockerOptions *options,
@@ -617,8 +604,9 @@ prism_docker_sandbox_start (PrismSandboxSpec *spec,
   self.asked.agent = prism_agent_get_path ();
   self.asked.host = self.host = prism_docker_owner_dup_self ();
   self.engine = prism_docker_engine_new (options->socket, options->docker, self.deadline, cancellable);
-  if (!prepare (&self, error) || !find_proxy (spec, &proxy, error) || !make_container (&self, error)
-      || !wait_for_agent (&self, error) || !make_sandbox (&self, error))
+  /* Where there is no proxy nothing is begun; it is kept until the sandbox's listener holds it. */
+  if (!prepare (&self, error) || !prism_sandbox_spec_dup_egress_proxy (spec, &proxy, error)
+      || !make_container (&self, error) || !wait_for_agent (&self, error) || !make_sandbox (&self, error))
     return NULL;
   /* The way out asks what the sandbox claims, so that is judged first. */
   if (judge (&self, error) && prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (self.sandbox), cancellable, error)

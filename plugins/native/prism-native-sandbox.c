@@ -464,19 +464,6 @@ make_first_or_next (PrismSandboxSpec *spec,
   return self;
 }
 
-/* Where there is no proxy nothing is begun. The caller keeps it until the sandbox's
- * listener holds it. */
-static gboolean
-find_proxy (PrismSandboxSpec *spec, PrismEgressProxy **proxy, GError **error)
-{
-  PrismEgressProxy *given = prism_sandbox_spec_get_egress_proxy (spec);
-
-  if (prism_sandbox_spec_get_network (spec) != PRISM_NETWORK_MODE_EGRESS)
-    return TRUE;
-  *proxy = given != NULL ? g_object_ref (given) : prism_egress_proxy_dup_default (error);
-  return *proxy != NULL;
-}
-
 /* From here on the keeper waits for a next host, and its sandbox for its wall time. */
 static gboolean
 detach (PrismNativeSandbox *self, const char *id, const PrismNativeDeposit *facts, gint64 deadline, GError **error)
@@ -515,7 +502,8 @@ prism_native_sandbox_start (PrismSandboxSpec *spec,
   g_autoptr (PrismNativeSandbox) self = NULL;
   g_auto (PrismNativeDeposit) facts = { 0 };
 
-  if (!find_proxy (spec, &proxy, error))
+  /* Where there is no proxy nothing is begun; it is kept until the sandbox's listener holds it. */
+  if (!prism_sandbox_spec_dup_egress_proxy (spec, &proxy, error))
     return NULL;
   self = make_first_or_next (spec, options, g_steal_pointer (&begun), &request, &facts, deadline, cancellable, error);
   if (self == NULL)

@@ -465,8 +465,10 @@ static void
 answer_question (PrismComposition *composition, PrismQuestion *question, gpointer data)
 {
   static const char *const wrong[] = { "none", NULL }, *const right[] = { "b", NULL };
+  g_autofree char *text = prism_question_to_text (question);
   g_autoptr (GError) error = NULL;
 
+  g_assert_cmpstr (text, ==, "which?\n- a: A\n- b: B\n    + good\n");
   g_assert_cmpuint (prism_question_get_n_options (question), ==, 2);
   g_assert_false (prism_question_answer (question, wrong, NULL, &error));
   g_assert_error (error, PRISM_TOOL_ERROR, PRISM_TOOL_ERROR_INVALID);
