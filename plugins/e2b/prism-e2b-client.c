@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "prism-e2b-envelope.h"
+#include "prism-e2b-transport.h"
 
 #define DEFAULT_DOMAIN "e2b.app"
 #define DEFAULT_US     (60 * G_USEC_PER_SEC)
@@ -55,10 +56,7 @@ thread_main (gpointer data)
   PrismE2bClient *self = data;
 
   g_main_context_push_thread_default (self->context);
-  self->session =
-      soup_session_new_with_options ("timeout", 0, "idle-timeout", 20, "max-conns", AT_ONCE, "max-conns-per-host",
-                                     AT_ONCE, "user-agent", "libprism/" PRISM_E2B_VERSION, NULL);
-  soup_session_remove_feature_by_type (self->session, SOUP_TYPE_CONTENT_DECODER);
+  self->session = prism_e2b_session_new (AT_ONCE);
   g_main_loop_run (self->loop);
   soup_session_abort (self->session);
   while (g_main_context_iteration (self->context, FALSE))
@@ -315,30 +313,6 @@ is_cut (const GError *failure)
          || g_error_matches (failure, SOUP_SESSION_ERROR, SOUP_SESSION_ERROR_PARSING);
 }
 
-static GError *
-certificate_to_error (GTlsCertificateFlags flags)
-{
-  static const struct
-  {
-    GTlsCertificateFlags flag;
-    const char *text;
-  } faults[] = {
-    { G_TLS_CERTIFICATE_UNKNOWN_CA, "is of no authority that this machine trusts" },
-    { G_TLS_CERTIFICATE_BAD_IDENTITY, "is not for this name" },
-    { G_TLS_CERTIFICATE_NOT_ACTIVATED, "is not valid yet, by this machine's clock" },
-    { G_TLS_CERTIFICATE_EXPIRED, "is no longer valid, by this machine's clock" },
-    { G_TLS_CERTIFICATE_REVOKED, "was revoked" },
-    { G_TLS_CERTIFICATE_INSECURE, "is too weak" },
-  };
-  g_autoptr (GString) text = g_string_new ("the server's certificate");
-  guint n = 0;
-
-  for (guint i = 0; i < G_N_ELEMENTS (faults); i++)
-    if ((flags & faults[i].flag) != 0)
-      g_string_append_printf (text, "%s %s", n++ > 0 ? "," : "", faults[i].text);
-  return g_error_new_literal (G_TLS_ERROR, G_TLS_ERROR_BAD_CERTIFICATE, n > 0 ? text->str : "the certificate is wrong");
-}
-
 static void
 fail (PrismE2bCall *call, const GError *failure)
 {
@@ -351,7 +325,7 @@ fail (PrismE2bCall *call, const GError *failure)
   if (call->late)
     failure = late = g_error_new_literal (G_IO_ERROR, G_IO_ERROR_TIMED_OUT, "no answer in time");
   else if (g_error_matches (failure, G_TLS_ERROR, G_TLS_ERROR_BAD_CERTIFICATE) && call->certificate != 0)
-    failure = untrusted = certificate_to_error (call->certificate);
+    failure = untrusted = prism_e2b_certificate_to_error (call->certificate);
   error = prism_e2b_transport_to_error (failure, call->request.what, call->request.idempotent);
   finish (call, NULL, error);
 }
@@ -396,6 +370,15 @@ judge (PrismE2bCall *call)
   }
 }
 
+static void
+answer_too_large (PrismE2bCall *call)
+{
+  g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+                                          "cannot %s: the answer is larger than %" G_GSIZE_FORMAT " bytes",
+                                          call->request.what, call->request.most_bytes);
+  finish (call, NULL, error);
+}
+
 static void read_more (PrismE2bCall *call);
 
 static void
@@ -414,12 +397,7 @@ body_arrived (GObject *source, GAsyncResult *result, gpointer data)
   else if (n == 0)
     judge (call);
   else if ((gsize)n > call->request.most_bytes - call->got)
-    {
-      g_set_error (&error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                   "cannot %s: the answer is larger than %" G_GSIZE_FORMAT " bytes", call->request.what,
-                   call->request.most_bytes);
-      finish (call, NULL, error);
-    }
+    answer_too_large (call);
   else
     read_more (call);
 }
@@ -482,6 +460,35 @@ head_arrived (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 static void
+large_over (GObject *source, GAsyncResult *result, gpointer data)
+{
+  PrismE2bCall *call = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GByteArray) answer = prism_e2b_send_large_finish (result, &error);
+
+  call->under_way = FALSE;
+  if (call->answered == NULL)
+    call_free (call);
+  else if (answer == NULL)
+    fail (call, error);
+  else if (answer->len > call->request.most_bytes)
+    answer_too_large (call);
+  else
+    {
+      g_byte_array_unref (call->bytes);
+      call->bytes = g_steal_pointer (&answer);
+      judge (call);
+    }
+}
+
+static gboolean
+is_large (PrismE2bCall *call)
+{
+  return call->request.body != NULL && !call->request.stream
+         && g_bytes_get_size (call->request.body) >= PRISM_E2B_LARGE_BODY;
+}
+
+static void
 add_headers (PrismE2bCall *call)
 {
   SoupMessageHeaders *headers = soup_message_get_request_headers (call->message);
@@ -529,7 +536,7 @@ static void
 try_it (PrismE2bCall *call)
 {
   call->tries++;
-  call->message = soup_message_new (call->request.method, call->uri);
+  call->message = prism_e2b_message_new (call->request.method, call->uri, call->request.idempotent);
   if (call->message == NULL)
     {
       g_autoptr (GError) error = g_error_new (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_INVALID,
@@ -537,13 +544,15 @@ try_it (PrismE2bCall *call)
       finish (call, NULL, error);
       return;
     }
-  soup_message_add_flags (call->message, SOUP_MESSAGE_NO_REDIRECT);
   g_signal_connect (call->message, "accept-certificate", G_CALLBACK (look_at_certificate), call);
   add_headers (call);
   if (call->request.body != NULL)
     soup_message_set_request_body_from_bytes (call->message, call->request.type, call->request.body);
   call->under_way = TRUE;
-  soup_session_send_async (call->client->session, call->message, G_PRIORITY_DEFAULT, call->stop, head_arrived, call);
+  if (is_large (call))
+    prism_e2b_send_large (call->message, call->request.most_bytes, call->stop, large_over, call);
+  else
+    soup_session_send_async (call->client->session, call->message, G_PRIORITY_DEFAULT, call->stop, head_arrived, call);
 }
 
 static gboolean

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The way to the service: one thread that does all of a backend's input and output, and
- * requests that are sent in it. A request has a deadline for all of it, and a bound on its
- * answer; a stream's answer is handed on as it comes.
+/* The way to the service: one thread that does all of a backend's input and output (but for large
+ * bodies, prism-e2b-transport.h), and requests that are sent in it. A request has a deadline for
+ * all of it, and a bound on its answer; a stream's answer is handed on as it comes.
  *
  * Tried again is only what certainly did nothing (429 with Retry-After) or does no harm
  * (idempotent), at most three times and within the deadline.

@@ -410,6 +410,28 @@ openssl (const char *folder, const char *arguments)
   g_assert_true (g_spawn_check_wait_status (status, &error));
 }
 
+/* Small and large, both by HTTP/1.1, though the server has HTTP/2 as well. */
+static void
+assert_written (E2bLocal *local, PrismSandbox *sandbox)
+{
+  static const gsize sizes[] = { 5, 2 * 1024 * 1024 };
+  g_autofree char *path = g_build_filename (e2b_local_get_folder (local), "file", NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      g_autofree char *text = g_strnfill (sizes[i], 'x');
+      g_autoptr (GBytes) bytes = g_bytes_new_static (text, sizes[i]), read = NULL;
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (prism_sandbox_write_file (sandbox, path, bytes, 0, 0, NULL, &error));
+      g_assert_no_error (error);
+      read = prism_sandbox_read_file (sandbox, path, 0, -1, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (g_bytes_equal (read, bytes));
+    }
+  g_assert_cmpint (e2b_local_count (local, "http2"), ==, 0);
+}
+
 #define NEW_KEY "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
 
 /* Certificates: a right one, which shows that nothing else is wrong, and three that are not. */
@@ -463,6 +485,7 @@ test_certificates (void)
           g_autoptr (PrismSandboxSpec) spec = e2b_local_new_spec (local);
           g_autoptr (PrismSandbox) sandbox = prism_backend_create_sandbox (backend, spec, NULL, &error);
           g_assert_no_error (error);
+          assert_written (local, sandbox);
           g_assert_true (prism_sandbox_close (sandbox, NULL, &error));
         }
       else

@@ -6,7 +6,7 @@
 //   e2b-server.mjs [--port N] [--tls CERTIFICATE KEY] [--apart]
 //
 // says "listening PORT" and runs until its input ends, or a SIGTERM comes; then everything
-// that its sandboxes started is ended.
+// that its sandboxes started is ended. With --tls it has HTTP/2 for who offers it, like the service.
 //
 // --apart: in a room of bubblewrap's, where no file of this machine is but its programs, and
 // /workspace, /home/user and /tmp are new ones; every process in there ends with it.
@@ -19,7 +19,7 @@
 // PUT /faults sets faults (e2b/faults.mjs says which). GET /counts tells what was asked, and
 // what lives. The modules beside it are in e2b/.
 import http from 'node:http';
-import https from 'node:https';
+import http2 from 'node:http2';
 import fs from 'node:fs';
 import path from 'node:path';
 import {spawn} from 'node:child_process';
@@ -30,6 +30,7 @@ import {refuseStream, streamProcess, streams, unaryProcess} from './e2b/process.
 import {checkSignature, compose, readFile, unaryFiles, watch, writeFiles} from './e2b/files.mjs';
 
 const asked = {}; // how often, by method and path
+let http2Asked = 0;
 
 function reply (response, status, body, headers = {}) {
   const text = body === undefined ? undefined : JSON.stringify(body);
@@ -195,7 +196,7 @@ async function own (url, request, response, server) {
   }
   const connections = await new Promise(answer => server.getConnections((error, n) => answer(n)));
   const all = [...sandboxes.values()];
-  return reply(response, 200, {requests: asked, ...counts, streams: streams.all, following: streams.now, connections, met: tally.met, deadlines: tally.deadlines,
+  return reply(response, 200, {requests: asked, ...counts, streams: streams.all, http2: http2Asked, following: streams.now, connections, met: tally.met, deadlines: tally.deadlines,
     tokens: all.map(s => s.token),
     living: sandboxes.size, open: all.filter(s => s.isOpen()).length,
     processes: all.flatMap(s => [...s.processes.values()]).filter(p => !p.end).length});
@@ -207,6 +208,7 @@ async function handle (server, request, response) {
     return own(url, request, response, server);
   const key = `${request.method} ${url.pathname.replace(/\/i[0-9a-f]{20}/, '/ID')}`;
   asked[key] = (asked[key] ?? 0) + 1;
+  http2Asked += request.httpVersionMajor === 2;
   if (request.headers['connect-timeout-ms'] !== undefined)
     tally.deadlines++;
   if (faults.skew)
@@ -272,7 +274,7 @@ function moveApart () {
 
 function serve () {
   const tls = option('--tls');
-  const server = tls ? https.createServer({cert: fs.readFileSync(tls[0]), key: fs.readFileSync(tls[1])}, listen) : http.createServer(listen);
+  const server = tls ? http2.createSecureServer({cert: fs.readFileSync(tls[0]), key: fs.readFileSync(tls[1]), allowHTTP1: true}, listen) : http.createServer(listen);
   server.keepAliveTimeout = 60000;
   server.requestTimeout = 0;
   server.on('clientError', (error, socket) => socket.destroy());
