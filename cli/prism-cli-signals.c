@@ -111,14 +111,17 @@ prism_cli_signals_block (GCancellable *cancellable)
   pthread_sigmask (SIG_BLOCK, &signals.set, NULL);
 }
 
-/* A bare thread with a small stack: one of GLib's allocates as it starts, and
- * with that takes a heap of its own, which a short run would pay for. */
+/* The one that is there, where there is one. Else a bare thread with a small stack: one of
+ * GLib's allocates as it starts, and with that takes a heap of its own, which a short run
+ * would pay for. */
 void
 prism_cli_signals_start (void)
 {
   pthread_attr_t attributes;
   pthread_t thread;
 
+  if (prism_cli_use_thread (signal_thread))
+    return;
   pthread_attr_init (&attributes);
   pthread_attr_setstacksize (&attributes, STACK_SIZE);
   pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);

@@ -7,18 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned closed;
+static const PrismCliStart *start;
 
 void
-prism_cli_note_closed (unsigned fds)
+prism_cli_note_start (const PrismCliStart *how)
 {
-  closed = fds;
+  start = how;
 }
 
 gboolean
 prism_cli_was_closed (int fd)
 {
-  return (closed & 1u << fd) != 0;
+  return (start->closed & 1u << fd) != 0;
+}
+
+gboolean
+prism_cli_use_thread (void *(*func) (void *))
+{
+  return start->use_thread (func);
 }
 
 gboolean

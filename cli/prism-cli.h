@@ -5,6 +5,8 @@
 #include <glib/gi18n.h>
 #include <libprism/prism.h>
 
+#include "prism-start.h"
+
 G_BEGIN_DECLS
 
 /* What is taken where no backend is named. */
@@ -69,9 +71,12 @@ gboolean prism_cli_bad_value (GError **error, const char *format, ...) G_GNUC_PR
  * the exit status of that. */
 int prism_cli_unwritten (int number);
 
-/* Which standard descriptors were closed when the program started. */
-void prism_cli_note_closed (unsigned fds);
+/* How the program was started, by the small program that did. @start stays the caller's. */
+void prism_cli_note_start (const PrismCliStart *start);
+/* Whether that standard descriptor was closed then. */
 gboolean prism_cli_was_closed (int fd);
+/* In a thread that is there already: FALSE where there is none. */
+gboolean prism_cli_use_thread (void *(*func) (void *));
 
 gboolean prism_cli_parse (
     const PrismCliCommand *command, GOptionEntry *entries, gboolean strict, int *argc, char ***argv, GError **error);

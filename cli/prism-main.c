@@ -142,11 +142,11 @@ run (int argc, char **argv)
 }
 
 int
-prism_cli_main (int argc, char **argv, unsigned closed)
+prism_cli_main (int argc, char **argv, const PrismCliStart *start)
 {
   int status;
 
-  prism_cli_note_closed (closed);
+  prism_cli_note_start (start);
   atexit (check_output);
   if (argc < 1 || needs_locale (argv))
     set_up_translation ();

@@ -14,6 +14,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,18 +100,78 @@ end_begun (void)
   prism_native_begun_end ();
 }
 
+/* --- the other thread ----------------------------------------------------------------- */
+
+#define STACK_SIZE (128 * 1024)
+
+static struct
+{
+  bool is_there;
+  sem_t wanted;
+  void *(*func) (void *);
+} other;
+
+static void *
+begin_and_wait (void *agent)
+{
+  prism_native_begin_usual (agent);
+  while (sem_wait (&other.wanted) < 0)
+    ;
+  return other.func (NULL);
+}
+
+static bool
+use_thread (void *(*func) (void *))
+{
+  if (!other.is_there)
+    return false;
+  other.is_there = false;
+  other.func = func;
+  return sem_post (&other.wanted) == 0;
+}
+
+/* A thread costs less than a fork, which copies what maps this process's memory and has
+ * each page copied that is written to from then on; and a run wants one later. No signal
+ * is for it. */
+static void
+begin_beside (const char *agent)
+{
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, mask;
+
+  sem_init (&other.wanted, 0, 0);
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &mask);
+  pthread_attr_init (&attributes);
+  pthread_attr_setstacksize (&attributes, STACK_SIZE);
+  pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
+  other.is_there = pthread_create (&thread, &attributes, begin_and_wait, (void *)agent) == 0;
+  pthread_attr_destroy (&attributes);
+  pthread_sigmask (SIG_SETMASK, &mask, NULL);
+}
+
 static void
 begin (char **argv)
 {
   if (!is_usual (argv))
     return;
-  prism_native_begin_usual (agent_path ());
+  prism_native_begun_expect ();
+  begin_beside (agent_path ());
+  if (!other.is_there)
+    prism_native_begin_usual (agent_path ());
   atexit (end_begun);
 }
 #else
 static void
 end_begun (void)
 {
+}
+
+static bool
+use_thread (void *(*func) (void *))
+{
+  return false;
 }
 
 static void
@@ -153,11 +216,13 @@ find_module (char *path, size_t size)
   return PRISM_MODULESDIR "/" PROGRAM;
 }
 
+/* As the loader would load it for a program: what is linked to be bound at once is, which
+ * is all of this library's own, and nothing else is made to be. */
 static PrismCliMain
 load_program (void)
 {
   char path[PATH_MAX];
-  void *module = dlopen (find_module (path, sizeof path), RTLD_NOW | RTLD_LOCAL);
+  void *module = dlopen (find_module (path, sizeof path), RTLD_LAZY | RTLD_LOCAL);
   PrismCliMain entry = NULL;
 
   if (module != NULL)
@@ -182,10 +247,10 @@ finish (int status)
 int
 main (int argc, char **argv)
 {
-  unsigned closed = open_standard_fds ();
+  const PrismCliStart start = { .closed = open_standard_fds (), .use_thread = use_thread };
   PrismCliMain program;
 
   begin (argv);
   program = load_program ();
-  return finish (program != NULL ? program (argc, argv, closed) : EXIT_FAILED);
+  return finish (program != NULL ? program (argc, argv, &start) : EXIT_FAILED);
 }

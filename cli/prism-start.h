@@ -2,8 +2,17 @@
 /* Between the two halves of the program; of the C library alone. */
 #pragma once
 
-/* @closed: which of the three standard descriptors were not open, as bits. Returns the exit
- * status, with all that was printed written. */
-typedef int (*PrismCliMain) (int argc, char **argv, unsigned closed);
+#include <stdbool.h>
 
-int prism_cli_main (int argc, char **argv, unsigned closed) __attribute__ ((visibility ("default")));
+typedef struct
+{
+  unsigned closed; /* which of the three standard descriptors were not open, as bits */
+  /* Has @func called in the one other thread that there may be, in which all signals are
+   * blocked. Once: false where there is none to be had. */
+  bool (*use_thread) (void *(*func) (void *));
+} PrismCliStart;
+
+/* Returns the exit status, with all that was printed written. */
+typedef int (*PrismCliMain) (int argc, char **argv, const PrismCliStart *start);
+
+int prism_cli_main (int argc, char **argv, const PrismCliStart *start) __attribute__ ((visibility ("default")));

@@ -232,6 +232,10 @@ launch_release_inner (int to, size_t order_size, struct launch_groups *of)
     }
   /* An inner half that is gone has said why, or its end does. */
   launch_send_fds (to, order_size > 0 ? (const void *)launch_plan_bytes : &go, order_size > 0 ? order_size : 1, fds, n);
+  /* It goes on at once, also where there is no CPU but this one: nobody waits for what
+   * follows here before it has done its part. */
+  if (!is_resident)
+    sched_yield ();
   for (size_t i = 0; i < plan.n_shown; i++)
     close (fds[i]);
   forget_orphaned_segments_once ();

@@ -89,12 +89,9 @@ close_all (PrismNativeBegun *self)
   close_fd (&self->keeper);
 }
 
-static int
-make_sockets (PrismNativeBegun *self, const char *agent, int theirs[3])
+static void
+prepare (PrismNativeBegun *self, const char *agent)
 {
-  static const int types[3] = { SOCK_STREAM, SOCK_STREAM, SOCK_SEQPACKET };
-  int *const ours[3] = { &self->plan, &self->control, &self->keeper };
-
   *self = (PrismNativeBegun){ .version = PRISM_NATIVE_VERSION,
                               .size = sizeof *self,
                               .host = getpid (),
@@ -104,6 +101,14 @@ make_sockets (PrismNativeBegun *self, const char *agent, int theirs[3])
                               .keeper = -1,
                               .agent = agent,
                               .at_us = now_us () };
+}
+
+static int
+make_sockets (PrismNativeBegun *self, int theirs[3])
+{
+  static const int types[3] = { SOCK_STREAM, SOCK_STREAM, SOCK_SEQPACKET };
+  int *const ours[3] = { &self->plan, &self->control, &self->keeper };
+
   for (int i = 0; i < 3; i++)
     {
       int ends[2];
@@ -121,14 +126,11 @@ make_sockets (PrismNativeBegun *self, const char *agent, int theirs[3])
   return 0;
 }
 
-int
-prism_native_begin (PrismNativeBegun *self, const char *agent)
+static int
+start (PrismNativeBegun *self, const int theirs[3])
 {
-  int theirs[3], error = make_sockets (self, agent, theirs);
+  int error = prism_native_spawn (self->agent, false, theirs, &self->pid);
 
-  if (error != 0)
-    return error;
-  error = prism_native_spawn (agent, false, theirs, &self->pid);
   for (int i = 0; i < 3; i++)
     close (theirs[i]);
   if (error != 0)
@@ -137,6 +139,16 @@ prism_native_begin (PrismNativeBegun *self, const char *agent)
       self->pid = -1;
     }
   return error;
+}
+
+int
+prism_native_begin (PrismNativeBegun *self, const char *agent)
+{
+  int theirs[3], error;
+
+  prepare (self, agent);
+  error = make_sockets (self, theirs);
+  return error == 0 ? start (self, theirs) : error;
 }
 
 bool
@@ -154,7 +166,17 @@ prism_native_begun_give_early_plan (const PrismNativeBegun *self, const void *by
 
 /* --- beside the caller ---------------------------------------------------------------- */
 
-/* As prism_native_spawn() has it. */
+void
+prism_native_begun_expect (void)
+{
+  PrismNativeBegun *self = &prism_native_begun;
+
+  prepare (self, NULL);
+  sem_init (&self->known, 0, 0);
+}
+
+/* As prism_native_spawn() has it, in a process that has yet to leave this one's memory. That
+ * allocates, and a thread that does takes a heap of its own, while the loader waits for it. */
 static void
 become_launcher (const char *agent, const int fds[3])
 {
@@ -180,33 +202,25 @@ become_launcher (const char *agent, const int fds[3])
     execve (agent, arguments, environment);
 }
 
-/* What the machine shows is looked up in the new process, and handed back in memory that
- * both see at one address. */
+/* The plan is there when the launcher looks for it. */
 static void
-begin_beside (const PrismNativeBegun *self)
+begin_usual (PrismNativeBegun *self, const char *agent)
 {
   static uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
-  const PrismNativeHost *host = prism_native_host_look_up (self->looked_up);
-  size_t size =
-      prism_native_write_early_plan (bytes, sizeof bytes, host, 0, PRISM_NATIVE_HOSTNAME, PRISM_NATIVE_USUAL_TMP_BYTES);
+  int theirs[3];
+  size_t size;
 
+  if (access (agent, X_OK) < 0 || make_sockets (self, theirs) != 0)
+    return;
+  self->agent = agent;
+  self->machine = prism_native_host_look_up ();
+  size = prism_native_write_early_plan (bytes, sizeof bytes, self->machine, 0, PRISM_NATIVE_HOSTNAME,
+                                        PRISM_NATIVE_USUAL_TMP_BYTES);
   if (size > 0)
     prism_native_begun_give_early_plan (self, bytes, size);
-}
-
-void
-prism_native_begin_usual (const char *agent)
-{
-  PrismNativeBegun *self = &prism_native_begun;
-  int theirs[3];
-
-  if (access (agent, X_OK) < 0 || make_sockets (self, agent, theirs) != 0)
-    return;
-  self->looked_up = prism_native_host_share ();
-  self->pid = fork ();
+  self->pid = vfork ();
   if (self->pid == 0)
     {
-      begin_beside (self);
       become_launcher (agent, theirs);
       _exit (127);
     }
@@ -216,7 +230,22 @@ prism_native_begin_usual (const char *agent)
     close_all (self);
 }
 
+void
+prism_native_begin_usual (const char *agent)
+{
+  begin_usual (&prism_native_begun, agent);
+  sem_post (&prism_native_begun.known);
+}
+
 /* --- the plug-in's side ---------------------------------------------------------------- */
+
+static void
+wait_until_known (PrismNativeBegun *self)
+{
+  while (sem_wait (&self->known) < 0)
+    ;
+  sem_post (&self->known);
+}
 
 /* Another version's may have another shape: its size is looked at before all else. */
 static PrismNativeBegun *
@@ -227,6 +256,7 @@ find_begun (void)
   if (self == NULL || self->version == NULL || strcmp (self->version, PRISM_NATIVE_VERSION) != 0
       || self->size != sizeof *self || self->host != getpid ())
     return NULL;
+  wait_until_known (self);
   return self->pid > 0 ? self : NULL;
 }
 
@@ -246,7 +276,7 @@ prism_native_begun_host (void)
 {
   const PrismNativeBegun *self = find_begun ();
 
-  return self != NULL ? prism_native_host_of (self->looked_up) : NULL;
+  return self != NULL ? self->machine : NULL;
 }
 
 /* Until its own end of the keeper's socket is closed; what it says before is nobody's. */

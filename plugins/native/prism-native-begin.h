@@ -3,6 +3,7 @@
  * it begun while the libraries are loaded that will say what it is to be. */
 #pragma once
 
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,9 +21,10 @@ typedef struct
   pid_t pid;
   int plan, control, keeper;
   const char *agent;
-  int64_t at_us;   /* CLOCK_MONOTONIC */
-  void *looked_up; /* prism_native_host_of() it is what the early plan is made from */
-  bool taken;      /* by the plug-in: it ends it */
+  int64_t at_us;                  /* CLOCK_MONOTONIC */
+  const PrismNativeHost *machine; /* what the early plan is made from */
+  bool taken;                     /* by the plug-in: it ends it */
+  sem_t known;                    /* of prism_native_begun: posted where the rest is as it stays */
 } PrismNativeBegun;
 
 /* A program that has begun one exports it under this name, for the plug-in, which takes
@@ -42,7 +44,10 @@ int prism_native_begin (PrismNativeBegun *self, const char *agent);
 bool prism_native_begun_give_early_plan (const PrismNativeBegun *self, const void *bytes, size_t size);
 
 /* With the early plan of a sandbox by default settings, as prism_native_begun, which is the
- * caller's. It forks: for a program that has loaded next to nothing and has no thread yet. */
+ * caller's. In two steps: the first is to be over before anything else is done in this
+ * process that may look for it, and the second may be done in a thread of its own. Whoever
+ * looks for it waits for the second. */
+void prism_native_begun_expect (void);
 void prism_native_begin_usual (const char *agent);
 
 /* What was begun here by @agent at most @most_us ago and not taken, or NULL; the

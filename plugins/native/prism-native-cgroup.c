@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prism-native-begin.h"
+
 static const char *const names[] = { "memory", "pids", "cpu" };
 
 const char *
@@ -209,6 +211,22 @@ find_first (const char *mountinfo, const char *cgroup, const char *controller)
   return own != NULL && access (own, W_OK) == 0 ? g_steal_pointer (&own) : NULL;
 }
 
+/* What was read before is as good: this process stays where it is. */
+static gboolean
+read_texts (char **mountinfo, char **cgroup)
+{
+  const PrismNativeHost *begun = prism_native_begun_host ();
+
+  if (begun != NULL && begun->mounts != NULL && begun->groups != NULL)
+    {
+      *mountinfo = g_strdup (begun->mounts);
+      *cgroup = g_strdup (begun->groups);
+      return TRUE;
+    }
+  return g_file_get_contents ("/proc/self/mountinfo", mountinfo, NULL, NULL)
+         && g_file_get_contents ("/proc/self/cgroup", cgroup, NULL, NULL);
+}
+
 static gpointer
 look_up (gpointer data)
 {
@@ -219,8 +237,7 @@ look_up (gpointer data)
   self->why_not = geteuid () == 0 ? "no writable cgroup hierarchy has this controller"
                                   : "an ordinary user has no control groups here; systemd-run --user --scope -p "
                                     "Delegate=yes gives some";
-  if (!g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL)
-      || !g_file_get_contents ("/proc/self/cgroup", &cgroup, NULL, NULL))
+  if (!read_texts (&mountinfo, &cgroup))
     return self;
   for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
     {

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,16 +50,15 @@ static const char *const etc_names[] = {
   "timezone",
 };
 
-/* All of it in one place, so that a process can look it up for another. */
 typedef struct
 {
   PrismNativeHost host;
-  unsigned known;
   PrismNativePiece pieces[MOST_PIECES];
   size_t used;
   char room[ROOM];
 } Look;
 
+static Look own;
 static const PrismNativeHost *found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -164,14 +162,20 @@ add_in_etc (Look *look, const char *name)
 static void
 add_java (Look *look)
 {
-  DIR *etc = access ("/usr/lib/jvm", F_OK) == 0 ? opendir ("/etc") : NULL;
-  const struct dirent *entry;
+  _Alignas(struct dirent64) char names[SMALL];
+  int etc = access ("/usr/lib/jvm", F_OK) == 0 ? open ("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  ssize_t n;
 
-  while (etc != NULL && (entry = readdir (etc)) != NULL)
-    if (strncmp (entry->d_name, "java-", strlen ("java-")) == 0)
-      add_in_etc (look, entry->d_name);
-  if (etc != NULL)
-    closedir (etc);
+  while (etc >= 0 && (n = getdents64 (etc, names, sizeof names)) > 0)
+    for (ssize_t at = 0; at < n;)
+      {
+        const struct dirent64 *entry = (const void *)(names + at);
+        if (strncmp (entry->d_name, "java-", strlen ("java-")) == 0)
+          add_in_etc (look, entry->d_name);
+        at += entry->d_reclen;
+      }
+  if (etc >= 0)
+    close (etc);
 }
 
 static void
@@ -186,19 +190,16 @@ look_up (Look *look)
   for (size_t i = 0; i < N_ELEMENTS (etc_names); i++)
     add_in_etc (look, etc_names[i]);
   add_java (look);
-  __atomic_store_n (&look->known, 1, __ATOMIC_RELEASE);
 }
 
 static void
 find (void)
 {
-  static Look look;
-
   found = prism_native_begun_host ();
   if (found == NULL)
     {
-      look_up (&look);
-      found = &look.host;
+      look_up (&own);
+      found = &own.host;
     }
 }
 
@@ -209,28 +210,34 @@ prism_native_host_get (void)
   return found;
 }
 
-void *
-prism_native_host_share (void)
+/* NULL as well where there is no room for all of it. */
+static const char *
+read_text (Look *look, const char *path)
 {
-  void *look = mmap (NULL, sizeof (Look), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  char *text = look->room + look->used;
+  size_t left = sizeof look->room - look->used, length = 0;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : 1;
 
-  return look != MAP_FAILED ? look : NULL;
+  while (n > 0 && length < left)
+    {
+      n = read (fd, text + length, left - length);
+      length += n > 0 ? (size_t)n : 0;
+    }
+  if (fd >= 0)
+    close (fd);
+  if (n != 0)
+    return NULL;
+  text[length] = '\0';
+  look->used += length + 1;
+  return text;
 }
 
 const PrismNativeHost *
-prism_native_host_look_up (void *share)
+prism_native_host_look_up (void)
 {
-  static Look own;
-  Look *look = share != NULL ? share : &own;
-
-  look_up (look);
-  return &look->host;
-}
-
-const PrismNativeHost *
-prism_native_host_of (const void *share)
-{
-  const Look *look = share;
-
-  return look != NULL && __atomic_load_n (&look->known, __ATOMIC_ACQUIRE) ? &look->host : NULL;
+  look_up (&own);
+  own.host.mounts = read_text (&own, "/proc/self/mountinfo");
+  own.host.groups = read_text (&own, "/proc/self/cgroup");
+  return &own.host;
 }

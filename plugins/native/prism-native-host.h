@@ -33,15 +33,13 @@ typedef struct
   uint32_t uid, gid;              /* who 10001 is outside */
   const PrismNativePiece *pieces; /* parents first */
   unsigned n_pieces;
+  /* The texts of /proc/self/mountinfo and /proc/self/cgroup, by what begins a sandbox, which
+   * has the time for it; NULL where nobody has read them. */
+  const char *mounts, *groups;
 } PrismNativeHost;
 
 /* Looked up once in a process, and never freed. */
 const PrismNativeHost *prism_native_host_get (void);
 
-/* For a process that looks it up for the one that forked it: memory that both have at the
- * same address, never freed; NULL where there is none. */
-void *prism_native_host_share (void);
-/* Into that, or, for NULL, memory of this process's own. */
-const PrismNativeHost *prism_native_host_look_up (void *share);
-/* What is known by now, all of it, or NULL. */
-const PrismNativeHost *prism_native_host_of (const void *share);
+/* As that, for what begins a sandbox: by itself, and into memory of its own. */
+const PrismNativeHost *prism_native_host_look_up (void);
