@@ -72,6 +72,8 @@ shown (void)
           launch_receive_fds (keeper_socket, launch_plan_bytes, begun_ahead ? sizeof launch_plan_bytes : 1, fds, &n, 0);
     }
   while (size < 0 && errno == EINTR);
+  if (begun_ahead)
+    launch_hurry ();
   /* Where the keeper is gone nobody is left to tell. */
   if (size < 1 || n < extra || (begun_ahead && !launch_take_order ((size_t)size, fds[n - 2], fds[n - 1])))
     _exit (1);
@@ -262,6 +264,8 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   keeper_socket = keeper;
   made_with = made;
   launch_hold_notes ();
+  if (!made->ahead)
+    launch_hurry ();
   if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
     forget_orphaned_segments ();
   launch_enter_ids (plan);

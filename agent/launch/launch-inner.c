@@ -40,7 +40,8 @@ static struct
   pid_t pid;
   int mntns; /* where it is */
   char *stack;
-  uint32_t turn; /* 1: it works, the keeper waits */
+  uint32_t turn;    /* 1: it works, the keeper waits */
+  bool takes_turns; /* with the CPUs: launch_hurry() is to be called by what it starts */
 } porter;
 
 static void
@@ -172,10 +173,33 @@ give_turn (uint32_t turn)
   syscall (SYS_futex, &porter.turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* Most of what it starts is begun ahead, for nobody yet: that is not to push aside who is
+ * at work, and pushed aside it is looked for by a CPU that has nothing to do. It has as much
+ * of the CPUs as any. musl has the names of these two calls, but not the calls. */
+static bool
+take_turns (void)
+{
+  const int none = 0;
+
+  return syscall (SYS_sched_getscheduler, 0) == SCHED_OTHER
+         && syscall (SYS_sched_setscheduler, 0, SCHED_BATCH, &none) == 0;
+}
+
+void
+launch_hurry (void)
+{
+  const int none = 0;
+
+  if (porter.takes_turns)
+    syscall (SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+  porter.takes_turns = false;
+}
+
 static int
 be_porter (void *data)
 {
   (void)data;
+  porter.takes_turns = take_turns ();
   if (!enter_template () || prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
     _exit (1);
   for (;;)

@@ -25,6 +25,8 @@
  * worth its own start after so many: two that happen to meet are served by one. */
 #define WEIGHT 4
 #define ENOUGH 12
+/* One that was not asked for so long is not at work, though it is still there. */
+#define AT_WORK_US (20 * 1000)
 
 struct _PrismNativeServer
 {
@@ -32,6 +34,7 @@ struct _PrismNativeServer
   pid_t pid, host;
   GBytes *template; /* that it was told of last */
   guint refs, starting, kept;
+  gint64 asked; /* when, last */
 };
 
 static GMutex lock;
@@ -172,6 +175,17 @@ choose (const char *agent)
 }
 
 static gboolean
+is_one_of_several (PrismNativeServer *self)
+{
+  gint64 now = self->asked = g_get_monotonic_time ();
+
+  for (guint i = 0; i < n_all; i++)
+    if (all[i] != self && (all[i]->starting > 0 || now - all[i]->asked < AT_WORK_US))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int ends[2])
 {
   gboolean known = self->template != NULL && g_bytes_equal (self->template, template);
@@ -187,7 +201,7 @@ send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int
 
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
-  prism_wire_put (&w, n_all > 1, 1);
+  prism_wire_put (&w, is_one_of_several (self), 1);
   prism_wire_put (&w, told, 4);
   if (!prism_native_packet_send (self->socket, parts, G_N_ELEMENTS (parts), ends, 2))
     return FALSE;
