@@ -33,14 +33,26 @@ static int template_error;
 #define GUARD_SIZE 4096
 
 /* The porter: a process in the template that starts one inner half after another there,
- * for a keeper of many. It shares the keeper's memory and descriptors, and works only
- * while that waits for it: neither ever changes what the other one looks at, errno too. */
+ * for a keeper of many. Its memory is its own, a copy of the keeper's from when it began:
+ * what it starts has nothing in it of other sandboxes, and what the keeper writes to
+ * afterwards is not shared with each of them, which would cost it a page fault a page. The
+ * descriptors are the keeper's, who waits while it works. */
+struct errand
+{
+  uint32_t turn; /* 1: the porter works, the keeper waits */
+  struct launch_ready_made made;
+  int socket; /* of the inner half */
+  size_t size;
+  uint8_t plan[PRISM_LAUNCH_MAX_REQUEST];
+  pid_t inner; /* what came of it */
+  int error;
+};
+
 static struct
 {
   pid_t pid;
   int mntns; /* where it is */
-  char *stack;
-  uint32_t turn;    /* 1: it works, the keeper waits */
+  struct errand *errand;
   bool takes_turns; /* with the CPUs: launch_hurry() is to be called by what it starts */
 } porter;
 
@@ -98,13 +110,13 @@ enter_template (void)
 
 /* The inner half becomes the keeper's own child. */
 static void
-start_here (void)
+start_here (int socket)
 {
   pid_t pid = (pid_t)syscall (SYS_clone, namespaces () | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 
   if (pid == 0)
     {
-      keep_own_descriptors (ends[1]);
+      keep_own_descriptors (socket);
       made.netns = made.netns >= 0 ? NETNS_FD : -1;
       be_inner (SOCKET_FD);
     }
@@ -130,7 +142,7 @@ start_and_leave (void *data)
 {
   (void)data;
   if (enter_template ())
-    start_here ();
+    start_here (ends[1]);
   _exit (0);
 }
 
@@ -157,20 +169,20 @@ start_from_template (void)
 static void
 wait_for_turn (uint32_t turn, const struct timespec *most)
 {
-  syscall (SYS_futex, &porter.turn, FUTEX_WAIT, 1 - turn, most, NULL, 0);
+  syscall (SYS_futex, &porter.errand->turn, FUTEX_WAIT, 1 - turn, most, NULL, 0);
 }
 
 static bool
 is_turn (uint32_t turn)
 {
-  return __atomic_load_n (&porter.turn, __ATOMIC_ACQUIRE) == turn;
+  return __atomic_load_n (&porter.errand->turn, __ATOMIC_ACQUIRE) == turn;
 }
 
 static void
 give_turn (uint32_t turn)
 {
-  __atomic_store_n (&porter.turn, turn, __ATOMIC_RELEASE);
-  syscall (SYS_futex, &porter.turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+  __atomic_store_n (&porter.errand->turn, turn, __ATOMIC_RELEASE);
+  syscall (SYS_futex, &porter.errand->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Most of what it starts is begun ahead, for nobody yet: that is not to push aside who is
@@ -195,16 +207,40 @@ launch_hurry (void)
   porter.takes_turns = false;
 }
 
-static int
-be_porter (void *data)
+/* In the memory of a process that was just started: none that this one starts shares it. */
+static bool
+keep_errand (struct errand *errand)
 {
-  (void)data;
+  return madvise (errand, sizeof *errand, MADV_DONTFORK) == 0;
+}
+
+/* The plan is most often the last one: it was read by the keeper, who asks with no other. */
+static void
+take_errand (const struct errand *errand)
+{
+  made = errand->made;
+  if (plan->size == errand->size && memcmp (launch_plan_bytes, errand->plan, errand->size) == 0)
+    return;
+  memcpy (launch_plan_bytes, errand->plan, errand->size);
+  plan = launch_current_plan (errand->size);
+}
+
+static _Noreturn void
+be_porter (struct errand *errand)
+{
   porter.takes_turns = take_turns ();
-  if (!enter_template () || prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-    _exit (1);
+  made = errand->made;
+  if (!keep_errand (errand) || !enter_template () || prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+    {
+      errand->error = errno;
+      _exit (1);
+    }
   for (;;)
     {
-      start_here ();
+      take_errand (errand);
+      start_here (errand->socket);
+      errand->inner = inner;
+      errand->error = template_error;
       give_turn (0);
       while (!is_turn (1))
         wait_for_turn (1, NULL);
@@ -216,6 +252,7 @@ static void
 wait_for_porter (void)
 {
   const struct timespec second = { 1, 0 };
+  struct errand *errand = porter.errand;
 
   while (!is_turn (0))
     {
@@ -223,32 +260,62 @@ wait_for_porter (void)
       if (!is_turn (0) && waitpid (porter.pid, NULL, WNOHANG) == porter.pid)
         {
           porter.pid = 0;
-          launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error != 0 ? template_error : ECHILD,
-                       "entering the template");
+          launch_fail (PRISM_LAUNCH_STAGE_CLONE, errand->error != 0 ? errand->error : ECHILD, "entering the template");
         }
     }
-  if (template_error != 0)
-    launch_fail (PRISM_LAUNCH_STAGE_CLONE, template_error, "entering the template");
+  inner = errand->inner;
+  if (errand->error != 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errand->error, "entering the template");
+}
+
+static void
+write_errand (struct errand *errand)
+{
+  if (plan->size > sizeof errand->plan)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, EFBIG, "the plan is too long for a copy of the template");
+  errand->made = made;
+  errand->socket = ends[1];
+  errand->size = plan->size;
+  memcpy (errand->plan, plan->bytes, plan->size);
+  errand->error = 0;
+}
+
+/* What the keeper starts otherwise does not share its errand either. */
+static void
+start_porter (struct errand *errand)
+{
+  porter.mntns = made.mntns;
+  errand->turn = 1;
+  if (madvise (errand, sizeof *errand, MADV_DOFORK) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "memory to share");
+  porter.pid = (pid_t)syscall (SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+  if (porter.pid == 0)
+    be_porter (errand);
+  if (porter.pid < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
+  if (keep_errand (errand))
+    return;
+  launch_end_porter ();
+  launch_fail (PRISM_LAUNCH_STAGE_CLONE, ENOTSUP, "memory not to share");
 }
 
 static void
 start_by_porter (void)
 {
+  if (porter.errand == NULL)
+    {
+      void *shared = mmap (NULL, sizeof *porter.errand, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      if (shared == MAP_FAILED)
+        launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "memory to share");
+      porter.errand = shared;
+    }
   if (porter.pid > 0 && porter.mntns != made.mntns)
     launch_end_porter ();
-  template_error = 0;
+  write_errand (porter.errand);
   if (porter.pid > 0)
     give_turn (1);
   else
-    {
-      if (porter.stack == NULL && (porter.stack = make_stack ()) == NULL)
-        launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "a stack");
-      porter.turn = 1;
-      porter.mntns = made.mntns;
-      porter.pid = clone (be_porter, porter.stack + STACK_SIZE, CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
-      if (porter.pid < 0)
-        launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "clone");
-    }
+    start_porter (porter.errand);
   wait_for_porter ();
 }
 
@@ -274,7 +341,7 @@ void
 launch_forget_porter (void)
 {
   porter.pid = 0;
-  porter.stack = NULL;
+  porter.errand = NULL; /* it is not in this process's memory */
 }
 
 /* --- all ways ------------------------------------------------------------------------ */

@@ -119,7 +119,7 @@ launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size)
   struct prism_wire_reader r = prism_wire_read_from (bytes, size), at;
   struct launch_step step;
 
-  *plan = (struct launch_plan){ 0 };
+  *plan = (struct launch_plan){ .bytes = bytes, .size = size };
   if (size > PRISM_LAUNCH_MAX_PLAN || prism_wire_u32 (&r) != PRISM_LAUNCH_MAGIC
       || prism_wire_u16 (&r) != PRISM_LAUNCH_MAJOR || prism_wire_u16 (&r) > PRISM_LAUNCH_MINOR)
     return false;

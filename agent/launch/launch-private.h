@@ -37,6 +37,8 @@ struct launch_step
 /* A plan that passed every check; its strings lie in the plan's bytes. */
 struct launch_plan
 {
+  const void *bytes;
+  size_t size;
   uint32_t flags, uid, gid;
   uint64_t processes, data_bytes;
   const char *hostname, *start;
