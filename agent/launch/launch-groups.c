@@ -41,14 +41,14 @@ new_group (const char *folder)
 
   if (group == NULL || (group->folder = strdup (folder)) == NULL)
     launch_fail (PRISM_LAUNCH_STAGE_GROUP, ENOMEM, "%s", folder);
-  group->dir = group->entry = group->charged = group->kills = group->tasks = -1;
+  group->dir = group->entry = group->parent = group->charged = group->kills = group->tasks = -1;
   return group;
 }
 
 void
 launch_group_free (struct launch_made_group *group)
 {
-  const int fds[] = { group->dir, group->entry, group->charged, group->kills, group->tasks };
+  const int fds[] = { group->dir, group->entry, group->parent, group->charged, group->kills, group->tasks };
 
   for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
     if (fds[i] >= 0)

@@ -124,6 +124,7 @@ struct launch_made_group
 {
   char *folder, *settings, *own_name;
   int dir, entry;            /* entry: the file that admits a process */
+  int parent;                /* in one that was a spare; or -1 */
   int charged, kills, tasks; /* what tells of its use, in one that was a spare; or -1 */
   unsigned long most_charged;
 };

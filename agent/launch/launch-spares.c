@@ -67,6 +67,14 @@ open_count (const struct launch_made_group *group, const char *file)
   return fd >= 0 ? launch_lift (fd) : -1;
 }
 
+static int
+open_parent (const struct launch_made_group *group)
+{
+  int fd = openat (group->dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+  return fd >= 0 ? launch_lift (fd) : -1;
+}
+
 /* What it takes to look at it again and again. */
 static bool
 prepare (struct launch_made_group *group)
@@ -76,7 +84,8 @@ prepare (struct launch_made_group *group)
 
   if (group->own_name != NULL)
     return true;
-  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes || (group->own_name = malloc (n + 48)) == NULL)
+  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes || (group->parent = open_parent (group)) < 0
+      || (group->own_name = malloc (n + 48)) == NULL)
     return false;
   n = (size_t)snprintf (group->own_name, n + 16, "%.*s/prism-", (int)n, group->folder);
   for (size_t i = 0; i < sizeof bytes; i++)
@@ -114,12 +123,14 @@ counts_tasks (const struct launch_groups *groups)
   return false;
 }
 
+/* Beside where it is: the way there is not looked up again, twice for each sandbox. */
 static bool
 rename_group (struct launch_made_group *group, const char *name)
 {
   char *copy = strdup (name);
+  size_t n = parent_length (name) + 1;
 
-  if (copy == NULL || rename (group->folder, name) < 0)
+  if (copy == NULL || renameat (group->parent, group->folder + n, group->parent, name + n) < 0)
     {
       free (copy);
       return false;

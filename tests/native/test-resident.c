@@ -2,6 +2,7 @@
 /* One sandbox after another, and beside another, from one process: as root the later
  * ones come from a launcher that stays, which may keep for them only what nobody used. */
 #include <libprism/prism.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,19 @@ test_neighbours (Fixture *f, gconstpointer data)
           library_close (sandboxes[at]);
           g_object_unref (sandboxes[at]);
         }
+    }
+}
+
+/* What is begun ahead takes its turn with the CPUs; nothing of that is left in the sandbox. */
+static void
+test_policy (Fixture *f, gconstpointer data)
+{
+  g_autofree char *as_here = g_strdup_printf ("%d\n%d", sched_getscheduler (0), sched_getscheduler (0));
+
+  for (guint i = 0; i < 6; i++)
+    {
+      g_autofree char *output = run_once (f, "cut -d' ' -f41 /proc/1/stat /proc/self/stat");
+      g_assert_cmpstr (output, ==, as_here);
     }
 }
 
@@ -441,6 +455,7 @@ main (int argc, char **argv)
   ADD ("network-traces", test_network_traces);
   ADD ("network-again", test_network_again);
   ADD ("neighbours", test_neighbours);
+  ADD ("policy", test_policy);
   ADD ("pause", test_pause);
   ADD ("groups", test_groups);
   ADD ("launcher-killed", test_launcher_killed);
