@@ -7,9 +7,8 @@
 
 #include "e2b-local.h"
 
-#define SECRET      "hunter2-of-the-sandbox"
-#define LARGE       (3 * 1024 * 1024 + 7) /* which has a thread of its own */
-#define DEADLINE_US (60 * G_USEC_PER_SEC)
+#define SECRET "hunter2-of-the-sandbox"
+#define LARGE  (3 * 1024 * 1024 + 7) /* which has a thread of its own */
 
 typedef struct
 {
@@ -646,76 +645,6 @@ test_late (Box *box, gconstpointer data)
   g_assert_cmpuint (box->wrong, ==, 0);
 }
 
-/* --- a large body's thread ------------------------------------------------------------------------ */
-
-static guint
-count_large_threads (void)
-{
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/task", 0, NULL);
-  const char *name;
-  guint n = 0;
-
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc/self/task", name, "comm", NULL), *comm = NULL;
-      n += g_file_get_contents (path, &comm, NULL, NULL) && g_str_has_prefix (comm, "prism-e2b-large");
-    }
-  return n;
-}
-
-static guint
-count_descriptors (void)
-{
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir) != NULL)
-    n++;
-  return n;
-}
-
-static void
-keep_error (GObject *source, GAsyncResult *answer, gpointer data)
-{
-  GError **error = data;
-
-  prism_sandbox_write_file_finish (PRISM_SANDBOX (source), answer, error);
-  g_assert_nonnull (*error);
-}
-
-/* The server takes nothing: a file that does not go off is given up at once, and what sent it goes
- * without the server's help. */
-static void
-test_large_cancelled (Box *box, gconstpointer data)
-{
-  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (32 * 1024 * 1024), 32 * 1024 * 1024);
-  guint descriptors = 0;
-
-  g_assert_true (prism_sandbox_write_file (box->sandbox, box->file, bytes, 0, 0, NULL, NULL));
-  for (guint i = 0; i < 3; i++)
-    {
-      gint64 before = e2b_local_asked (box->local, "POST /files"), end = g_get_monotonic_time () + DEADLINE_US;
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      g_autoptr (GError) error = NULL;
-
-      e2b_local_set_faults (box->local, "{\"hang\":[{\"path\":\"^POST /files[?]\",\"times\":9}]}");
-      prism_sandbox_write_file_async (box->sandbox, box->file, bytes, 0, 0, cancellable, keep_error, &error);
-      while (e2b_local_asked (box->local, "POST /files") == before)
-        g_assert_cmpint (g_get_monotonic_time (), <, end);
-      g_assert_cmpuint (count_large_threads (), ==, 1);
-      g_cancellable_cancel (cancellable);
-      while (error == NULL)
-        g_main_context_iteration (NULL, TRUE);
-      g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED);
-      while (count_large_threads () > 0 || (i > 0 && count_descriptors () > descriptors))
-        g_assert_cmpint (g_get_monotonic_time (), <, end);
-      descriptors = count_descriptors (); /* of which the first time leaves some for good */
-    }
-  e2b_local_set_faults (box->local, "{}");
-  g_assert_true (prism_sandbox_write_file (box->sandbox, box->file, bytes, 0, 0, NULL, NULL));
-  g_assert_cmpuint (count_large_threads (), ==, 0);
-}
-
 #define ADD(path, test) g_test_add ("/e2b/faults/" path, Box, NULL, set_up, test, tear_down)
 
 int
@@ -730,6 +659,5 @@ main (int argc, char **argv)
   ADD ("cut-anywhere", test_cut_anywhere);
   ADD ("early", test_early);
   ADD ("late", test_late);
-  ADD ("large-cancelled", test_large_cancelled);
   return g_test_run ();
 }

@@ -582,78 +582,7 @@ test_stream_faults (Box *box, gconstpointer data)
   g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LOST);
 }
 
-/* --- many ------------------------------------------------------------------------------------------------------- */
-
-typedef struct
-{
-  guint pending, fine, unknown, refused;
-} Tally;
-
-typedef struct
-{
-  Tally *tally;
-  guint number;
-} One;
-
-/* What is told is either all of it and true, or is not known and says so. */
-static void
-one_ended (GObject *source, GAsyncResult *answer, gpointer data)
-{
-  One *one = data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (PrismResult) result = prism_sandbox_exec_finish (PRISM_SANDBOX (source), answer, &error);
-
-  one->tally->pending--;
-  if (result == NULL)
-    {
-      g_assert_true (error->domain == PRISM_SANDBOX_ERROR);
-      g_test_message ("%u: %s", one->number, error->message);
-      g_assert_nonnull (strstr (error->message, "cannot "));
-      one->tally->refused++;
-    }
-  else if (prism_result_get_outcome (result) == PRISM_OUTCOME_LOST)
-    {
-      g_assert_nonnull (prism_result_get_reason (result));
-      one->tally->unknown++;
-    }
-  else
-    {
-      g_autofree char *expected = g_strdup_printf ("number %u\n", one->number),
-                      *out = prism_result_dup_stdout_text (result);
-      g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
-      g_assert_cmpint (prism_result_get_exit_code (result), ==, one->number % 50);
-      g_assert_cmpstr (out, ==, expected);
-      one->tally->fine++;
-    }
-  g_free (one);
-}
-
-static void
-test_many (Box *box, gconstpointer data)
-{
-  const char *asked = g_getenv ("PRISM_E2B_MANY");
-  guint n = asked != NULL ? (guint)g_ascii_strtoull (asked, NULL, 10) : 100;
-  Tally tally = { 0 };
-
-  make (box);
-  set_faults (box, "{\"every\":20}");
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *line = g_strdup_printf ("echo number %u; exit %u", i, i % 50);
-      g_autoptr (PrismCommand) command = prism_command_new_shell (line);
-      One *one = g_new (One, 1);
-
-      *one = (One){ &tally, i };
-      tally.pending++;
-      prism_sandbox_exec_async (box->sandbox, command, NULL, one_ended, one);
-    }
-  while (tally.pending > 0)
-    g_main_context_iteration (NULL, TRUE);
-  g_test_message ("%u fine, %u not known, %u refused", tally.fine, tally.unknown, tally.refused);
-  g_assert_cmpuint (tally.fine, >=, n - n / 20);
-  g_assert_cmpuint (tally.fine + tally.unknown + tally.refused, ==, n);
-  set_faults (box, "{}");
-}
+/* --- many: test-e2b-many.c has them meet faults ------------------------------------------------------------------ */
 
 /* All of them at once, over one backend: none waits for another's end. */
 static void
@@ -716,7 +645,6 @@ main (int argc, char **argv)
   ADD ("/e2b/network", test_network);
   ADD ("/e2b/create-faults", test_create_faults);
   ADD ("/e2b/stream-faults", test_stream_faults);
-  ADD ("/e2b/many", test_many);
   ADD ("/e2b/many-processes", test_many_processes);
   return g_test_run ();
 }

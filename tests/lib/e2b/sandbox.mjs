@@ -9,6 +9,9 @@ const MAX_SESSION_S = 24 * 3600;
 const ALL = '0.0.0.0/0';
 export const sandboxes = new Map(); // by id, living ones
 const snapshots = new Map(); // templates that were made of sandboxes
+// The account's own, as GET /templates lists them; a sandbox is made of any.
+const templates = [{templateID: 'tmpl0123456789abcdef', buildID: 'b1', cpuCount: 2, memoryMB: 512, diskSizeMB: 1024, public: false,
+  aliases: ['my-template'], names: ['team/my-template'], createdAt: '2026-01-02T03:04:05Z', spawnCount: 0, buildCount: 1}];
 export const counts = {created: 0, resumed: 0};
 
 const random = n => crypto.randomBytes(n).toString('hex');
@@ -363,6 +366,8 @@ export function control (method, url, body) {
   const [kind, id, what = ''] = isNew ? parts.slice(1) : parts;
   if (kind === 'snapshots' && method === 'GET')
     return {status: 200, body: [...snapshots].filter(([name]) => !name.includes('/')).map(([name, s]) => ({snapshotID: name, names: s.names}))};
+  if (kind === 'templates' && id === undefined && method === 'GET')
+    return {status: 200, body: templates};
   if (kind === 'templates' && method === 'DELETE') {
     const name = decodeURIComponent(id);
     if (!snapshots.delete(name))

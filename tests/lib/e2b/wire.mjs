@@ -5,7 +5,12 @@ import os from 'node:os';
 
 export const ENVD_VERSION = '0.6.13', ENVD_PORT = '49983';
 const MOST_BODY = 512 * 1024 * 1024;
-export const user = os.userInfo();
+export const user = whoRuns();
+
+// A user who has no line in /etc/passwd can run it too.
+function whoRuns () {
+  try { return os.userInfo(); } catch { return {username: String(process.getuid()), homedir: os.homedir()}; }
+}
 
 /** What REST and the plain endpoints refuse: a status, and the same number in the body. */
 export class Failure extends Error {
