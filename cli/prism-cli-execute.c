@@ -140,8 +140,20 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
     return;
   if (run->result != NULL && options->export_path != NULL && !g_cancellable_is_cancelled (cancellable))
     run->identity = prism_cli_export (run->sandbox, options->export_path, options->quiet, cancellable, &run->error);
+  prism_cli_signals_end ();
   close_sandbox (run);
   flush_audit (run);
+}
+
+static void
+free_run (PrismCliRun *run)
+{
+  g_clear_object (&run->sandbox);
+  g_clear_object (&run->audit);
+  g_clear_object (&run->result);
+  g_clear_pointer (&run->identity, prism_tree_identity_free);
+  g_clear_pointer (&run->backend, g_free);
+  g_clear_error (&run->error);
 }
 
 /* Returns prism's exit status. */
@@ -160,12 +172,9 @@ prism_cli_execute (PrismCliOptions *options)
   prism_cli_run_explain (&run, options);
   status = prism_cli_run_status (&run);
 
-  g_clear_object (&run.sandbox);
-  g_clear_object (&run.audit);
-  g_clear_object (&run.result);
-  g_clear_pointer (&run.identity, prism_tree_identity_free);
-  g_clear_pointer (&run.backend, g_free);
-  g_clear_error (&run.error);
+  /* A sandbox that could not be removed is tried once more as its object goes. */
+  if (PRISM_CLI_FREES_ALL || run.error != NULL)
+    free_run (&run);
   return unwritten == 0 ? status : prism_cli_unwritten (unwritten);
 }
 

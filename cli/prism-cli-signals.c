@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define NUDGE             SIGURG
+#define END               SIGWINCH /* of the set, and without a meaning where there is no terminal */
 #define STACK_SIZE        (128 * 1024)
 #define NUDGE_INTERVAL_NS (50 * 1000 * 1000)
 
@@ -28,6 +29,7 @@ static struct
   sigset_t set;
   int received; /* atomic: the first of those that end */
   int blocking; /* atomic: the main thread is in a write of ours */
+  int over;     /* atomic: what is left to be done for a signal is on_last_signal()'s */
   void (*restore) (void);
   PrismCliSignalFunc others;
 } signals;
@@ -57,6 +59,8 @@ signal_thread (void *data)
         pthread_kill (signals.main_thread, NUDGE);
       if (number < 0)
         continue;
+      if (number == END && g_atomic_int_get (&signals.over))
+        return NULL;
       if (number == SIGTSTP)
         {
           if (signals.restore != NULL)
@@ -128,6 +132,35 @@ prism_cli_signals_start (void)
   if (pthread_create (&thread, &attributes, signal_thread, NULL) != 0)
     g_error ("no thread could be started");
   pthread_attr_destroy (&attributes);
+}
+
+/* As the thread would have it, where there is nothing to cancel any more. */
+static void
+on_last_signal (int number)
+{
+  if (g_atomic_int_get (&signals.received) != 0)
+    _exit (PRISM_EXIT_SIGNAL + number);
+  g_atomic_int_set (&signals.received, number);
+}
+
+/* The thread may not have come to wait yet: then it hears of this when it does. */
+void
+prism_cli_signals_end (void)
+{
+  static const int waking[] = { END, SIGCONT };
+  struct sigaction action = { .sa_handler = on_last_signal, .sa_flags = SA_RESTART };
+  sigset_t others = signals.set;
+
+  if (signals.restore != NULL)
+    return;
+  for (int number = 1; number < NSIG; number++)
+    if (ends (number) && sigismember (&signals.set, number) == 1)
+      sigaction (number, &action, NULL);
+  g_atomic_int_set (&signals.over, 1);
+  kill (getpid (), END);
+  for (guint i = 0; i < G_N_ELEMENTS (waking); i++)
+    sigdelset (&others, waking[i]);
+  pthread_sigmask (SIG_UNBLOCK, &others, NULL);
 }
 
 void

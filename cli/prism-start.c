@@ -216,8 +216,8 @@ find_module (char *path, size_t size)
   return PRISM_MODULESDIR "/" PROGRAM;
 }
 
-/* As the loader would load it for a program: what is linked to be bound at once is, which
- * is all of this library's own, and nothing else is made to be. */
+/* As the loader would load it for a program: what is linked to be bound at once is, and
+ * nothing else is made to be. */
 static PrismCliMain
 load_program (void)
 {
@@ -233,14 +233,13 @@ load_program (void)
 }
 
 /* All is closed and written by then: what is left is memory, which the kernel takes back
- * faster than every library by itself. A leak check wants to see it. */
+ * faster than every library by itself. */
 static int
 finish (int status)
 {
   end_begun ();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  _exit (status);
-#endif
+  if (!PRISM_CLI_FREES_ALL)
+    _exit (status);
   return status;
 }
 

@@ -4,6 +4,14 @@
 
 #include <stdbool.h>
 
+/* Whether what is freed only because the program ends is freed: for who looks for leaks. To
+ * the kernel it is memory like all other. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PRISM_CLI_FREES_ALL 1
+#else
+#define PRISM_CLI_FREES_ALL 0
+#endif
+
 typedef struct
 {
   unsigned closed; /* which of the three standard descriptors were not open, as bits */

@@ -607,12 +607,12 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
   if (!check_asked (asked, error))
     return NULL;
   /* Nearly every plan fits the first. */
-  for (gsize size = PRISM_LAUNCH_MAX_PLAN / 64; size <= PRISM_LAUNCH_MAX_PLAN; size *= 8)
+  for (gsize size = PRISM_LAUNCH_MAX_PLAN / 32; size <= PRISM_LAUNCH_MAX_PLAN; size *= 32)
     {
       g_autofree guint8 *bytes = g_malloc (size);
       PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };
       if (write_plan (asked, part, &steps, &failure))
-        return g_bytes_new (bytes, (gsize)(steps.writer.at - steps.writer.start));
+        return g_bytes_new_take (g_steal_pointer (&bytes), (gsize)(steps.writer.at - steps.writer.start));
       if (failure != NULL)
         {
           g_propagate_error (error, g_steal_pointer (&failure));

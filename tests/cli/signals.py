@@ -77,6 +77,51 @@ class Signals(base.Case):
         self.assertEqual(process.wait(DEADLINE), 143)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def start_removing(self):
+        """A prism whose command has ended, and whose launcher goes when it is told to."""
+        agent, self.go = os.path.join(self.folder, 'agent'), os.path.join(self.folder, 'go')
+        os.mkfifo(self.go)
+        self.write('agent', f'#!/bin/sh\n{os.environ["PRISM_AGENT"]} "$@"\n'
+                            f'mkdir {agent}.over\nread line <{self.go}\n'.encode())
+        os.chmod(agent, 0o755)
+        process = self.start('echo ready', env=dict(os.environ, PRISM_AGENT=agent))
+        self.until(lambda: os.path.isdir(agent + '.over'), 'the agent does not end')
+        return process
+
+    def let_go(self):
+        with open(self.go, 'w', encoding='ascii') as fifo:
+            fifo.write('go\n')
+
+    def test_while_removing(self):
+        """while the sandbox is removed a signal does not end prism, but is what it ends with"""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number):
+                process = self.start_removing()
+                process.send_signal(number)
+                self.let_go()
+                self.assertEqual(process.wait(DEADLINE), 128 + number)
+                self.tidy()
+
+    def tidy(self):
+        os.rmdir(os.path.join(self.folder, 'agent.over'))
+        os.remove(self.go)
+
+    def test_insists_while_removing(self):
+        """a second signal does not wait for that"""
+        process = self.start_removing()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        self.assertIn(process.wait(DEADLINE), (130, 143))
+        self.let_go()
+
+    def test_nothing_while_removing(self):
+        """without one, the command's own status stays; what means nothing to prism is not heard"""
+        process = self.start_removing()
+        process.send_signal(signal.SIGWINCH)
+        process.send_signal(signal.SIGCONT)
+        self.let_go()
+        self.assertEqual(process.wait(DEADLINE), 0)
+
 
 if __name__ == '__main__':
     taptest.main()
