@@ -79,9 +79,12 @@ const scenarios = {
       if (got.split('\n').length > 2)
         heard();
     }});
+    // Who comes later hears nothing of before: it is held until both are there, as they were when this was recorded.
+    process.kill(command.pid, 'SIGSTOP');
     await sandbox.commands.sendStdin(command.pid, 'hello\n');
     const list = await sandbox.commands.list();
     const other = await sandbox.commands.connect(command.pid);
+    process.kill(command.pid, 'SIGCONT');
     await sandbox.commands.sendStdin(command.pid, new Uint8Array([0xff, 0xfe, 0x0a]));
     await all;
     await sandbox.commands.closeStdin(command.pid);
