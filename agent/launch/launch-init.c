@@ -264,8 +264,6 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   keeper_socket = keeper;
   made_with = made;
   launch_hold_notes ();
-  if (!made->ahead)
-    launch_hurry ();
   if (plan->flags & PRISM_LAUNCH_USE_TEMPLATE)
     forget_orphaned_segments ();
   launch_enter_ids (plan);

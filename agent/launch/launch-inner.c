@@ -53,7 +53,7 @@ static struct
   pid_t pid;
   int mntns; /* where it is */
   struct errand *errand;
-  bool takes_turns; /* with the CPUs: launch_hurry() is to be called by what it starts */
+  bool takes_turns; /* with the CPUs, and what it starts until launch_hurry() */
 } porter;
 
 static void
@@ -185,26 +185,24 @@ give_turn (uint32_t turn)
   syscall (SYS_futex, &porter.errand->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Most of what it starts is begun ahead, for nobody yet: that is not to push aside who is
- * at work, and pushed aside it is looked for by a CPU that has nothing to do. It has as much
- * of the CPUs as any. musl has the names of these two calls, but not the calls. */
-static bool
-take_turns (void)
+/* What is begun ahead is for nobody yet: it is not to push aside who is at work, and has as
+ * much of the CPUs as any. The porter is in no hurry from one such to the next; what is
+ * waited for is started as anything is. musl has the names of these calls, but not the calls. */
+static void
+take_turns (bool ahead)
 {
   const int none = 0;
 
-  return syscall (SYS_sched_getscheduler, 0) == SCHED_OTHER
-         && syscall (SYS_sched_setscheduler, 0, SCHED_BATCH, &none) == 0;
+  if (ahead == porter.takes_turns || (ahead && syscall (SYS_sched_getscheduler, 0) != SCHED_OTHER))
+    return;
+  if (syscall (SYS_sched_setscheduler, 0, ahead ? SCHED_BATCH : SCHED_OTHER, &none) == 0)
+    porter.takes_turns = ahead;
 }
 
 void
 launch_hurry (void)
 {
-  const int none = 0;
-
-  if (porter.takes_turns)
-    syscall (SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
-  porter.takes_turns = false;
+  take_turns (false);
 }
 
 /* In the memory of a process that was just started: none that this one starts shares it. */
@@ -228,7 +226,6 @@ take_errand (const struct errand *errand)
 static _Noreturn void
 be_porter (struct errand *errand)
 {
-  porter.takes_turns = take_turns ();
   made = errand->made;
   if (!keep_errand (errand) || !enter_template () || prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
     {
@@ -238,6 +235,7 @@ be_porter (struct errand *errand)
   for (;;)
     {
       take_errand (errand);
+      take_turns (made.ahead);
       start_here (errand->socket);
       errand->inner = inner;
       errand->error = template_error;

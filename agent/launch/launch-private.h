@@ -226,7 +226,7 @@ int launch_enter_scope (void);
 /* launch-inner.c: by the keeper. The inner half as its child, and its end of the socket
  * between the two. */
 int launch_start_inner (const struct launch_plan *plan, const struct launch_ready_made *made, pid_t *pid);
-/* In the inner half, once it is waited for: what was made ahead took its turn. */
+/* In an inner half that was begun ahead, once it is waited for. */
 void launch_hurry (void);
 /* Its template is gone; it died; it is another process's. */
 void launch_end_porter (void);
