@@ -45,6 +45,13 @@ ends (int number)
   return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
+/* Of those that end; two may be taken at once, by the thread and by on_last_signal(). */
+static gboolean
+is_first (int number)
+{
+  return g_atomic_int_compare_and_exchange (&signals.received, 0, number);
+}
+
 static void *
 signal_thread (void *data)
 {
@@ -74,13 +81,12 @@ signal_thread (void *data)
             signals.others (number);
           continue;
         }
-      if (g_atomic_int_get (&signals.received) != 0)
+      if (!is_first (number))
         {
           if (signals.restore != NULL)
             signals.restore ();
           _exit (PRISM_EXIT_SIGNAL + number);
         }
-      g_atomic_int_set (&signals.received, number);
       g_cancellable_cancel (signals.cancellable);
       if (g_atomic_int_get (&signals.blocking))
         pthread_kill (signals.main_thread, NUDGE);
@@ -138,9 +144,8 @@ prism_cli_signals_start (void)
 static void
 on_last_signal (int number)
 {
-  if (g_atomic_int_get (&signals.received) != 0)
+  if (!is_first (number))
     _exit (PRISM_EXIT_SIGNAL + number);
-  g_atomic_int_set (&signals.received, number);
 }
 
 /* The thread may not have come to wait yet: then it hears of this when it does. */
