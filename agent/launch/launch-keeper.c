@@ -557,6 +557,7 @@ launch_main (int argc, char **argv)
   detach ();
   if (argc > 2 && strcmp (argv[2], "many") == 0)
     launch_serve ();
+  launch_net_stays_here = argc > 2 && strcmp (argv[2], "beside") == 0;
   launch_probe_remember ();
   size = read_early (&socket, &folder);
   size = read_until (sizeof launch_plan_bytes, size);

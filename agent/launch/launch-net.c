@@ -44,12 +44,31 @@ make_namespace (void *data)
   return 0;
 }
 
+bool launch_net_stays_here;
+
+/* Where the host is at work on another CPU it is not to be put aside by this, which a new
+ * process would do: that is put on whichever CPU, and runs there to its end. */
+static void
+keep_here (pid_t helper)
+{
+  int cpu = sched_getcpu ();
+  cpu_set_t here;
+
+  if (!launch_net_stays_here || cpu < 0 || cpu >= CPU_SETSIZE)
+    return;
+  CPU_ZERO (&here);
+  CPU_SET (cpu, &here);
+  (void)sched_setaffinity (helper, sizeof here, &here);
+}
+
 bool
 launch_net_begin (struct launch_net *net)
 {
   net->fd = -1;
   net->error = 0;
   net->helper = clone (make_namespace, net->stack + sizeof net->stack, CLONE_VM | CLONE_FILES | SIGCHLD, net);
+  if (net->helper > 0)
+    keep_here (net->helper);
   return net->helper >= 0;
 }
 

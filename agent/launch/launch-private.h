@@ -194,6 +194,8 @@ struct launch_net
   volatile int fd, error;
   pid_t helper; /* > 0 while it is to be waited for */
 };
+/* Whether the host is busy meanwhile: what is made is made on its starter's CPU then. */
+extern bool launch_net_stays_here;
 bool launch_net_begin (struct launch_net *net);
 int launch_net_finish (struct launch_net *net);
 void launch_net_enter (int fd);

@@ -180,7 +180,7 @@ prism_native_begun_expect (void)
 static void
 become_launcher (const char *agent, const int fds[3])
 {
-  char *const arguments[] = { (char *)"prism-agent", (char *)"--launch", NULL };
+  char *const arguments[] = { (char *)"prism-agent", (char *)"--launch", (char *)"beside", NULL };
   char *const environment[] = { NULL };
   const int high[3] = { lift (fds[0]), lift (fds[1]), lift (fds[2]) };
   int null = open ("/dev/null", O_RDWR);

@@ -440,11 +440,13 @@ static gboolean
 is_keeper_of_one (pid_t pid)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%d/cmdline", (int)pid), *line = NULL;
-  gsize size = 0, program;
+  gsize size = 0, program, rest;
   if (!g_file_get_contents (path, &line, &size, NULL) || size == 0)
     return FALSE;
   program = strlen (line) + 1;
-  return program < size && strcmp (line + program, "--launch") == 0 && program + strlen ("--launch") + 1 >= size;
+  rest = program + strlen ("--launch") + 1;
+  return program < size && strcmp (line + program, "--launch") == 0
+         && (rest >= size || strcmp (line + rest, "many") != 0);
 }
 
 static gboolean
