@@ -4,20 +4,11 @@
 // client makes of each was recorded (recorded/error-matrix.json), and is asked for again. Says TAP.
 //
 //   matrix.mjs RELEASE     2.49 or 2.51, of those that tests/lib/fetch-clients fetched
-import {spawn} from 'node:child_process';
-import {createRequire} from 'node:module';
 import fs from 'node:fs';
-import path from 'node:path';
-import readline from 'node:readline';
 import assert from 'node:assert/strict';
+import {Sandbox, apiKey, endServer, fault, sayTap, url} from './client.mjs';
 
-const release = process.argv[2];
-const clients = process.env.PRISM_E2B_CLIENTS ?? new URL('../../.dev/e2b', import.meta.url).pathname;
-const {Sandbox} = createRequire(path.join(clients, 'x.js'))(`e2b-${release}`);
 delete process.env.E2B_API_KEY;
-const server = spawn(process.execPath, [new URL('../lib/e2b-server.mjs', import.meta.url).pathname], {stdio: ['pipe', 'pipe', 'inherit']});
-const line = await new Promise(answer => readline.createInterface(server.stdout).once('line', answer));
-const url = `http://127.0.0.1:${line.split(' ')[1]}`, apiKey = 'e2b_0123456789abcdef';
 const options = {apiKey, apiUrl: url, sandboxUrl: url};
 const recorded = JSON.parse(fs.readFileSync(new URL('recorded/error-matrix.json', import.meta.url))).results;
 const MOST_RECORDED = 160; // characters of a message
@@ -155,9 +146,9 @@ async function outcomeOf (func) {
 
 async function check (name) {
   const [faults, func] = caseOf(name), {ms, name: errorName, paths, requests: times, ...expected} = recorded[name], before = await requests();
-  await fetch(`${url}/faults`, {method: 'PUT', body: JSON.stringify(faults)});
+  await fault(faults);
   const outcome = await outcomeOf(func), asked = await requests() - before;
-  await fetch(`${url}/faults`, {method: 'PUT', body: '{}'});
+  await fault({});
   if (expected.msg) {
     expected.msg = expected.msg.replaceAll(recordedId, sandbox.sandboxId);
     outcome.msg = outcome.msg?.slice(0, MOST_RECORDED);
@@ -166,19 +157,7 @@ async function check (name) {
   assert.deepEqual({...outcome, asked}, {...expected, asked: times});
 }
 
-const names = Object.keys(recorded).filter(name => cases[name] !== null);
-let n = 0;
-console.log(`1..${names.length}`);
-for (const name of names)
-  try {
-    await check(name);
-    console.log(`ok ${++n} ${name}`);
-  } catch (error) {
-    process.exitCode = 1;
-    console.log(`not ok ${++n} ${name}`);
-    console.log(String(error.stack ?? error).replace(/^/gm, '# '));
-  }
+await sayTap(Object.keys(recorded).filter(name => cases[name] !== null), check);
 await sandbox.kill();
-server.stdin.end();
-await new Promise(answer => server.on('exit', answer));
+await endServer();
 process.exit();

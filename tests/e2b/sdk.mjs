@@ -5,27 +5,19 @@
 // made of it is compared with what was recorded. Says TAP.
 //
 //   sdk.mjs RELEASE     2.49 or 2.51, of those that tests/lib/fetch-clients fetched
-import {spawn} from 'node:child_process';
-import {createRequire} from 'node:module';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import readline from 'node:readline';
 import assert from 'node:assert/strict';
+import {Sandbox, apiKey, endServer, fault, release, sayTap, url as direct} from './client.mjs';
 import {essence, fromRecorded, record, scrub} from './recorder.mjs';
 
-const release = process.argv[2], isNew = release === '2.51';
-const clients = process.env.PRISM_E2B_CLIENTS ?? new URL('../../.dev/e2b', import.meta.url).pathname;
-const {Sandbox} = createRequire(path.join(clients, 'x.js'))(`e2b-${release}`);
-const server = spawn(process.execPath, [new URL('../lib/e2b-server.mjs', import.meta.url).pathname], {stdio: ['pipe', 'pipe', 'inherit']});
-const line = await new Promise(answer => readline.createInterface(server.stdout).once('line', answer));
-const direct = `http://127.0.0.1:${line.split(' ')[1]}`, proxy = await record(direct);
-const apiKey = 'e2b_0123456789abcdef';
+const isNew = release === '2.51';
+const proxy = await record(direct);
 const options = {apiKey, apiUrl: proxy.url, sandboxUrl: proxy.url};
 const unseen = {apiKey, apiUrl: direct, sandboxUrl: direct}; // beside what is compared
 const box = fs.mkdtempSync(path.join(os.tmpdir(), 'e2b-sdk-'));
 const at = name => path.join(box, name);
-const fault = faults => fetch(`${direct}/faults`, {method: 'PUT', body: JSON.stringify(faults)});
 const folder = new URL('recorded/', import.meta.url).pathname;
 let sandbox, gone;
 
@@ -276,20 +268,9 @@ async function check (name) {
 const names = Object.keys(scenarios).filter(name => !isNew || !older.includes(name));
 const missing = fs.readdirSync(folder).filter(file => file.endsWith('.json') && file !== 'error-matrix.json')
   .map(file => file.slice(0, -5)).filter(name => !(name in scenarios));
-let n = 0;
-console.log(`1..${names.length + 1}`);
-for (const name of names)
-  try {
-    await check(name);
-    console.log(`ok ${++n} ${name}`);
-  } catch (error) {
-    process.exitCode = 1;
-    console.log(`not ok ${++n} ${name}`);
-    console.log(String(error.stack ?? error).replace(/^/gm, '# '));
-  }
-console.log(`${missing.length ? 'not ok' : 'ok'} ${++n} every recorded scenario is run ${missing.join(' ')}`);
+const everyOne = 'every recorded scenario is run';
+await sayTap([...names, everyOne], name => name === everyOne ? assert.deepEqual(missing, []) : check(name));
 fs.rmSync(box, {recursive: true});
 proxy.close();
-server.stdin.end();
-await new Promise(answer => server.on('exit', answer));
+await endServer();
 process.exit();

@@ -29,17 +29,6 @@ typedef struct
   guint number;
 } One;
 
-static guint
-count_folder (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir) != NULL)
-    n++;
-  return n;
-}
-
 /* How often it ran. */
 static guint
 count_runs (Many *self, const char *kind, guint number)
@@ -196,9 +185,9 @@ run_processes (Many *self, guint n)
 static void
 wait_for_folder (const char *path, guint most)
 {
-  for (gint64 end = g_get_monotonic_time () + DEADLINE_US; count_folder (path) > most; g_thread_yield ())
+  for (gint64 end = g_get_monotonic_time () + DEADLINE_US; e2b_local_count_entries (path) > most; g_thread_yield ())
     if (g_get_monotonic_time () > end)
-      g_error ("%s has %u entries, and had %u", path, count_folder (path), most);
+      g_error ("%s has %u entries, and had %u", path, e2b_local_count_entries (path), most);
 }
 
 static void
@@ -226,8 +215,8 @@ test_many (void)
   g_assert_no_error (error);
   g_clear_object (&self.backend);
   wait_for_server (&self, "connections", 1);
-  descriptors = count_folder ("/proc/self/fd");
-  threads = count_folder ("/proc/self/task");
+  descriptors = e2b_local_count_entries ("/proc/self/fd");
+  threads = e2b_local_count_entries ("/proc/self/task");
 
   self.backend = e2b_local_new_backend (self.local);
   spec = e2b_local_new_spec (self.local);

@@ -120,6 +120,17 @@ e2b_local_asked (E2bLocal *self, const char *method_and_path)
   return json_object_get_int_member_with_default (requests, method_and_path, 0);
 }
 
+guint
+e2b_local_count_entries (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
+
 PrismBackend *
 e2b_local_new_backend (E2bLocal *self)
 {

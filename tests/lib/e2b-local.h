@@ -23,6 +23,9 @@ gint64 e2b_local_count (E2bLocal *self, const char *name);
 /* How often that was asked: "POST /sandboxes", "DELETE /sandboxes/ID". */
 gint64 e2b_local_asked (E2bLocal *self, const char *method_and_path);
 
+/* Of a folder: of /proc/self, say. */
+guint e2b_local_count_entries (const char *folder);
+
 PrismBackend *e2b_local_new_backend (E2bLocal *self);
 PrismSandboxSpec *e2b_local_new_spec (E2bLocal *self);
 
