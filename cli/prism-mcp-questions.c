@@ -370,7 +370,7 @@ put_question (PrismMcpServer *self, PrismQuestion *question)
                                         "ask in the conversation");
       return;
     }
-  text = prism_question_to_text (question);
+  text = g_strchomp (prism_question_to_text (question));
   json = begin_form (text);
   if (prism_question_get_multiple (question))
     append_boxes (json, question);

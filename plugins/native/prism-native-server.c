@@ -175,10 +175,8 @@ choose (const char *agent)
 }
 
 static gboolean
-is_one_of_several (PrismNativeServer *self)
+is_one_of_several (const PrismNativeServer *self, gint64 now)
 {
-  gint64 now = self->asked = g_get_monotonic_time ();
-
   for (guint i = 0; i < n_all; i++)
     if (all[i] != self && (all[i]->starting > 0 || now - all[i]->asked < AT_WORK_US))
       return TRUE;
@@ -201,7 +199,8 @@ send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int
 
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
-  prism_wire_put (&w, is_one_of_several (self), 1);
+  self->asked = g_get_monotonic_time ();
+  prism_wire_put (&w, is_one_of_several (self, self->asked), 1);
   prism_wire_put (&w, told, 4);
   if (!prism_native_packet_send (self->socket, parts, G_N_ELEMENTS (parts), ends, 2))
     return FALSE;
