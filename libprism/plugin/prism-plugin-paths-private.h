@@ -3,6 +3,8 @@
 
 #include "prism-types.h"
 
+#include <sys/stat.h>
+
 G_BEGIN_DECLS
 
 typedef struct
@@ -11,6 +13,14 @@ typedef struct
   gboolean built_in; /* compiled in, as trusted as this library itself */
   gboolean named;    /* somebody asked for it by name, so its absence is worth a word */
 } PrismPluginFolder;
+
+/* The folder above the last one that was found in order, with all above it: most often the
+ * next one's too. Starts as zero. */
+typedef struct
+{
+  gboolean known;
+  struct stat folder;
+} PrismPluginAbove;
 
 void       prism_plugin_folder_free     (PrismPluginFolder   *self);
 GPtrArray *prism_plugin_folders         (void);
@@ -29,6 +39,7 @@ gboolean   prism_plugin_check_file       (int                      fd,
                                           GError                 **error);
 gboolean   prism_plugin_check_folder     (int                      fd,
                                           const PrismPluginFolder *folder,
+                                          PrismPluginAbove        *above,
                                           GError                 **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismPluginFolder, prism_plugin_folder_free)

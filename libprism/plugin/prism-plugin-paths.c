@@ -147,24 +147,72 @@ check_mode (const struct stat *st, const char *path, GError **error)
   return FALSE;
 }
 
-static gboolean
-check_above (const char *path, const PrismPluginFolder *folder, GError **error)
+/* The real path of an open folder, or of the one that is @up above it. */
+static char *
+dup_path (int fd, guint up)
 {
-  struct stat st;
+  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", fd);
+  char *path = g_file_read_link (link, NULL);
 
-  if (lstat (path, &st) != 0)
+  for (; path != NULL && path[0] == '/' && up > 0; up--)
     {
-      g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED, "%s, above the plug-in folder %s: %s", path,
-                   folder->path, g_strerror (errno));
-      return FALSE;
+      char *slash = strrchr (path, '/');
+      slash[slash == path ? 1 : 0] = '\0';
     }
-  if ((st.st_mode & S_IWOTH) == 0 || (st.st_mode & S_ISVTX) != 0)
+  return path;
+}
+
+static gboolean
+check_above (const struct stat *st, int fd, guint up, const PrismPluginFolder *folder, GError **error)
+{
+  g_autofree char *path = NULL;
+
+  if ((st->st_mode & S_IWOTH) == 0 || (st->st_mode & S_ISVTX) != 0)
     return TRUE;
 
+  path = dup_path (fd, up);
   g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED,
                "%s, above the plug-in folder %s, can be written by everybody (mode %04o), who could put another folder "
                "in its place: chmod o-w %s",
-               path, folder->path, (guint)st.st_mode & 07777, path);
+               path, folder->path, (guint)st->st_mode & 07777, path);
+  return FALSE;
+}
+
+static gboolean
+is_same (const struct stat *a, const struct stat *b)
+{
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* All that are above it, as far as the root, which is above itself. A folder that is mounted
+ * within itself may look as if it were, but is not the root; what is not below the root has a
+ * way up that does not end. */
+static gboolean
+check_all_above (
+    int fd, const struct stat *own, const PrismPluginFolder *folder, PrismPluginAbove *above, GError **error)
+{
+  g_autoptr (GString) path = g_string_new ("..");
+  struct stat root = { 0 }, st, below = *own, first;
+  guint up = 1;
+
+  (void)stat ("/", &root);
+  for (; fstatat (fd, path->str, &st, AT_SYMLINK_NOFOLLOW) == 0; up++, below = st, g_string_append (path, "/.."))
+    {
+      if (up == 1)
+        first = st;
+      if (up == 1 && above->known && is_same (&st, &above->folder))
+        return TRUE;
+      if (is_same (&st, &below) && is_same (&st, &root))
+        {
+          above->known = TRUE;
+          above->folder = first;
+          return TRUE;
+        }
+      if (!check_above (&st, fd, up, folder, error))
+        return FALSE;
+    }
+  g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED, "%u above the plug-in folder %s: %s", up,
+               folder->path, g_strerror (errno));
   return FALSE;
 }
 
@@ -190,29 +238,16 @@ prism_plugin_check_file (int fd, const char *path, const PrismPluginFolder *fold
 
 /* The folder itself, opened, and those above it. */
 gboolean
-prism_plugin_check_folder (int fd, const PrismPluginFolder *folder, GError **error)
+prism_plugin_check_folder (int fd, const PrismPluginFolder *folder, PrismPluginAbove *above, GError **error)
 {
-  g_autofree char *link = g_strdup_printf ("/proc/self/fd/%d", fd);
-  g_autofree char *path = NULL;
   struct stat st;
 
-  if (fstat (fd, &st) != 0 || (path = g_file_read_link (link, NULL)) == NULL || path[0] != '/')
+  if (fstat (fd, &st) != 0)
     {
       g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED, "the folder %s cannot be examined",
                    folder->path);
       return FALSE;
     }
-  if (!check_owner (&st, path, folder->built_in, error) || !check_mode (&st, path, error))
-    return FALSE;
-
-  while (!g_str_equal (path, "/"))
-    {
-      char *slash = strrchr (path, '/');
-
-      slash[slash == path ? 1 : 0] = '\0';
-      if (!check_above (path, folder, error))
-        return FALSE;
-    }
-
-  return TRUE;
+  return check_owner (&st, folder->path, folder->built_in, error) && check_mode (&st, folder->path, error)
+         && check_all_above (fd, &st, folder, above, error);
 }

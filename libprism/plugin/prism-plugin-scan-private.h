@@ -7,6 +7,7 @@
 G_BEGIN_DECLS
 
 void prism_plugin_scan (const PrismPluginFolder *folder,
+                        PrismPluginAbove        *above,
                         GPtrArray               *infos);
 
 G_END_DECLS

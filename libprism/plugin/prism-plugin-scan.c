@@ -144,7 +144,7 @@ static GPtrArray *
 list_names (int folder_fd)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  int copy = openat (folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int copy = fcntl (folder_fd, F_DUPFD_CLOEXEC, 3);
   DIR *stream = copy >= 0 ? fdopendir (copy) : NULL;
   struct dirent *entry;
 
@@ -206,7 +206,7 @@ scan_names (int folder_fd, const PrismPluginFolder *folder, GPtrArray *names, GP
 
 /* Appends a PrismPluginInfo for each plug-in, and for each thing that is none. */
 void
-prism_plugin_scan (const PrismPluginFolder *folder, GPtrArray *infos)
+prism_plugin_scan (const PrismPluginFolder *folder, PrismPluginAbove *above, GPtrArray *infos)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) names = NULL;
@@ -233,7 +233,7 @@ prism_plugin_scan (const PrismPluginFolder *folder, GPtrArray *infos)
     }
 
   names = list_names (fd);
-  if (!prism_plugin_check_folder (fd, folder, &error))
+  if (!prism_plugin_check_folder (fd, folder, above, &error))
     refuse_all (folder, names, error, infos);
   else
     scan_names (fd, folder, names, infos);

@@ -135,9 +135,10 @@ prism_registry_ensure_infos (PrismRegistry *self)
   if (self->infos == NULL)
     {
       GPtrArray *infos = g_ptr_array_new_with_free_func (g_object_unref);
+      PrismPluginAbove above = { 0 };
 
       for (guint i = 0; self->folders != NULL && i < self->folders->len; i++)
-        prism_plugin_scan (self->folders->pdata[i], infos);
+        prism_plugin_scan (self->folders->pdata[i], &above, infos);
       mark_shadowed (infos);
       self->infos = infos;
     }

@@ -245,6 +245,12 @@ class Plugins(unittest.TestCase):
             with self.subTest(oct(mode)):
                 os.chmod(above, mode)
                 self.assertEqual(self.inspect(folder)['good']['state'], state)
+        os.chmod(above, 0o777)
+        entry = self.inspect(self.folder('good-proxy'), folder)['good']
+        self.assertEqual(entry['state'], 'refused')
+        self.assertIn(f'{above}, above the plug-in folder {folder}, can be written by everybody', entry['error']['message'])
+        other = self.folder('good-proxy', into='above/others')
+        self.assertEqual({e['state'] for e in self.inspect(folder, other).values()}, {'refused'})
 
     def test_links(self):
         """a link leads to where nobody checked"""
