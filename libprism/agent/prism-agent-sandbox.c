@@ -20,6 +20,7 @@ typedef struct
   GIOStream *connection;
   gboolean framed;
   gboolean harden;
+  gboolean prepared; /* its set-up was sent */
   char **environment;
   char *backend_name;
   char *id;
@@ -304,16 +305,56 @@ open_egress (PrismAgentSandbox *self, GCancellable *cancellable, GError **error)
 }
 
 /**
+ * prism_agent_sandbox_prepare:
+ * @self: a sandbox that has not started
+ * @error: return location for an error
+ *
+ * Sends the agent its set-up before it has said hello, for a backend that made the
+ * connection and starts the agent of this very version on its other end: the agent
+ * finds the set-up there and need not be woken for it. Not needed:
+ * prism_agent_sandbox_start() does what has not been done. Does not wait. Where it
+ * fails, close the sandbox.
+ *
+ * Returns: whether it was sent, or will be when there is room
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_agent_sandbox_prepare (PrismAgentSandbox *self, GError **error)
+{
+  g_return_val_if_fail (PRISM_IS_AGENT_SANDBOX (self), FALSE);
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+  g_return_val_if_fail (priv->channel == NULL && priv->spec != NULL && priv->connection != NULL, FALSE);
+
+  priv->prepared = open_channel (self, error) && send_setup (self, error);
+  return priv->prepared;
+}
+
+/* What the agent can do is known once it has said hello. */
+static gboolean
+greet (PrismAgentSandbox *self, gint64 deadline, GCancellable *cancellable, GError **error)
+{
+  PrismAgentSandboxPrivate *priv = priv_of (self);
+
+  if (!priv->prepared && !open_channel (self, error))
+    return FALSE;
+  if (!prism_agent_channel_greet (priv->channel, deadline, cancellable, &priv->hello, error))
+    return FALSE;
+  priv->framed = priv->framed || (priv->hello.features & PRISM_WIRE_FEATURE_FDS) == 0;
+  return priv->prepared || send_setup (self, error);
+}
+
+/**
  * prism_agent_sandbox_start:
  * @self: a sandbox that has not started
  * @cancellable: (nullable): a cancellable
  * @error: return location for an error
  *
  * Waits for the agent's hello, for no longer than the limit
- * `startup-timeout-ms`, and sends it its set-up. With network=egress it also opens
- * the way out, through a listener of the sandbox's own that ends with it; set the
- * capabilities before. Blocking: for a worker thread, or a create_sandbox operation
- * that may block. Where it fails, close the sandbox: what the subclass made is ended
+ * `startup-timeout-ms`, and sends it its set-up, if that was not done. With
+ * network=egress it also opens the way out, through a listener of the sandbox's own
+ * that ends with it; set the capabilities before. Blocking: for a worker thread, or a
+ * create_sandbox operation that may block. Where it fails, close the sandbox: what the subclass made is ended
  * by its `terminate`.
  *
  * Returns: whether commands can be run now
@@ -325,14 +366,11 @@ prism_agent_sandbox_start (PrismAgentSandbox *self, GCancellable *cancellable, G
 {
   g_return_val_if_fail (PRISM_IS_AGENT_SANDBOX (self), FALSE);
   PrismAgentSandboxPrivate *priv = priv_of (self);
-  g_return_val_if_fail (priv->channel == NULL && priv->spec != NULL && priv->connection != NULL, FALSE);
+  g_return_val_if_fail ((priv->prepared || priv->channel == NULL) && priv->spec != NULL && priv->connection != NULL,
+                        FALSE);
 
   gint64 deadline = g_get_monotonic_time () + priv->limits.startup_timeout_ms * 1000;
-  if (!open_channel (self, error)
-      || !prism_agent_channel_greet (priv->channel, deadline, cancellable, &priv->hello, error))
-    return FALSE;
-  priv->framed = priv->framed || (priv->hello.features & PRISM_WIRE_FEATURE_FDS) == 0;
-  if (!send_setup (self, error))
+  if (!greet (self, deadline, cancellable, error))
     return FALSE;
   if (priv->limits.wall_time_ms > 0)
     priv->wall_deadline = g_get_monotonic_time () + MAX (priv->limits.wall_time_ms - priv->age_ms, 1) * 1000;

@@ -49,6 +49,10 @@ struct _PrismAgentSandboxClass
  * variables for its commands), backend-name, id, workspace
  * (inside), reference; writable by the subclass until start(): capabilities. */
 
+/* Sends the set-up before the hello, for a backend whose agent is of this version and not there yet. */
+PRISM_AVAILABLE_IN_1_0
+gboolean          prism_agent_sandbox_prepare          (PrismAgentSandbox *self,
+                                                        GError           **error);
 /* Waits for the agent's hello within startup-timeout-ms and sends it its set-up.
  * Blocking; call it from a worker thread, or from a create_sandbox operation
  * whose get_may_block() is TRUE. */

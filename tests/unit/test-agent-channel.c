@@ -410,6 +410,38 @@ test_no_hello (void)
     }
 }
 
+/* The set-up is there before it says hello, and comes once: the next is a request. */
+static void
+play_prepared (Liar *liar)
+{
+  g_assert_cmpint (next_frame (liar), ==, PRISM_WIRE_SETUP);
+  say_hello (liar);
+  g_assert_cmpint (next_frame (liar), ==, PRISM_WIRE_EXEC);
+  lie_nothing_then_die (liar);
+}
+
+static void
+test_prepared (void)
+{
+  g_test_summary ("A set-up that was sent before the hello is not sent again, and who says no hello is no sandbox");
+  for (guint i = 0; i < 2; i++)
+    {
+      Liar liar = { .play = i == 0 ? play_prepared : play_silence, .no_hello = TRUE };
+      GThread *thread;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (PrismSandboxSpec) spec = bare_spec ("startup-timeout-ms", i == 0 ? 20000 : 200, NULL);
+      g_autoptr (PrismSandbox) sandbox = open_liar (&liar, FALSE, spec, &thread);
+      g_assert_true (prism_agent_sandbox_prepare (PRISM_AGENT_SANDBOX (sandbox), &error));
+      g_assert_no_error (error);
+      g_assert_cmpint (prism_agent_sandbox_start (PRISM_AGENT_SANDBOX (sandbox), NULL, &error), ==, i == 0);
+      if (i == 0)
+        ask (sandbox, ASK_EXEC, &error);
+      else
+        g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_TIMEOUT);
+      close_liar (sandbox, thread);
+    }
+}
+
 static void
 test_no_confirmation (void)
 {
@@ -483,6 +515,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_lie);
     }
   g_test_add_func ("/agent/lies/no-hello", test_no_hello);
+  g_test_add_func ("/agent/lies/prepared", test_prepared);
   g_test_add_func ("/agent/lies/no-confirmation", test_no_confirmation);
   g_test_add_func ("/agent/lies/deaf", test_deaf);
   g_test_add_func ("/agent/lies/dropped", test_dropped);
