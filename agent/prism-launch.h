@@ -24,11 +24,15 @@
  *
  * A stream may begin with an EARLY PLAN,
  *   u32 magic, u32 size, a plan of that size,
- * which is carried out while the host composes the rest. Nothing of the host's folders and
- * no group is in it, and it is for no detached sandbox. If the plan that follows has its
- * flags, ids, host name and, as its first steps, its steps, it goes on from there; else all
- * of that is undone and the plan carried out from its beginning. If none follows within
- * PRISM_LAUNCH_EARLY_MS all ends.
+ * which is carried out while the host composes the rest. Nothing of the host's folders is
+ * in it, its groups are without settings, and it is for no detached sandbox. If the plan that
+ * follows has its flags, ids, host name and, as its first steps, its steps, it goes on from
+ * there, in these groups if it has the same; else all of that is undone and the plan carried
+ * out from its beginning. One that goes on may also come as a REST, which has another magic
+ * and, of the steps, only those that the early plan has not; where it fits none it is refused.
+ * An early plan of root's that shows a /proc has its root entered before the plan is there:
+ * what follows takes nothing from the host but what the keeper hands in. If no plan follows
+ * within PRISM_LAUNCH_EARLY_MS all ends.
  *
  * `prism-agent --launch many` is the launcher that stays, for a host that makes one
  * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is
@@ -55,6 +59,7 @@
 #include "prism-wire.h"
 
 #define PRISM_LAUNCH_MAGIC 0x4c535250u
+#define PRISM_LAUNCH_REST 0x52535250u    /* in its place: the rest of a plan */
 #define PRISM_LAUNCH_MAJOR 1
 #define PRISM_LAUNCH_MINOR 0
 

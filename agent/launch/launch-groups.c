@@ -71,6 +71,12 @@ make_group (const struct launch_group *wanted, struct launch_groups *groups)
       launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s", wanted->folder);
     }
   groups->made[groups->n++] = group;
+}
+
+/* The way into it is opened once its limits are set. */
+static void
+fit_out (const struct launch_group *wanted, struct launch_made_group *group)
+{
   for (unsigned i = 0; i < wanted->n_settings; i++)
     {
       const struct launch_setting *setting = &wanted->settings[i];
@@ -98,10 +104,41 @@ launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups
       else
         {
           make_group (&plan->groups[i], groups);
+          fit_out (&plan->groups[i], groups->made[i]);
           if (again)
-            launch_spares_describe (groups->made[groups->n - 1], &plan->groups[i]);
+            launch_spares_describe (groups->made[i], &plan->groups[i]);
         }
     }
+}
+
+void
+launch_groups_begin (const struct launch_plan *plan, struct launch_groups *groups)
+{
+  for (uint32_t i = 0; i < plan->n_groups; i++)
+    make_group (&plan->groups[i], groups);
+}
+
+static bool
+are_the_same (const struct launch_plan *plan, const struct launch_groups *groups)
+{
+  bool same = groups->n == plan->n_groups;
+
+  for (uint32_t i = 0; same && i < groups->n; i++)
+    same = strcmp (groups->made[i]->folder, plan->groups[i].folder) == 0;
+  return same;
+}
+
+void
+launch_groups_go_on (const struct launch_plan *plan, struct launch_groups *groups)
+{
+  if (!are_the_same (plan, groups))
+    {
+      launch_groups_remove (groups, true);
+      launch_groups_make (plan, groups, false);
+      return;
+    }
+  for (uint32_t i = 0; i < groups->n; i++)
+    fit_out (&plan->groups[i], groups->made[i]);
 }
 
 /* The slow way in, for a kernel that asks who writes rather than who opened: a

@@ -274,7 +274,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
     launch_fail (PRISM_LAUNCH_STAGE_NET, errno, "clone");
   if (syscall (SYS_sethostname, plan->hostname, strlen (plan->hostname)) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_CLONE, errno, "sethostname");
-  launch_root_build (plan, shown);
+  launch_root_build (plan, made->ahead && launch_plan_enters_early (plan), shown);
   if (plan->flags & PRISM_LAUNCH_MAKE_TEMPLATE)
     show_template ();
   if (own_net)

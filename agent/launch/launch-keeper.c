@@ -90,7 +90,7 @@ launch_abandon (void)
 struct launch_plan *
 launch_current_plan (size_t size)
 {
-  if (!launch_plan_parse (&plan, launch_plan_bytes, size))
+  if (!launch_plan_parse (&plan, launch_plan_bytes, size) || plan.rest)
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, EINVAL, "not a launch plan of version %d.%d", PRISM_LAUNCH_MAJOR,
                  PRISM_LAUNCH_MINOR);
   return &plan;
@@ -242,7 +242,10 @@ launch_release_inner (int to, size_t order_size, struct launch_groups *of)
   /* Made while the inner half goes on; it waits for them before anything can run. */
   if (plan.n_groups > 0)
     {
-      launch_groups_make (&plan, of, is_resident);
+      if (of->n > 0)
+        launch_groups_go_on (&plan, of);
+      else
+        launch_groups_make (&plan, of, is_resident);
       for (size_t i = 0; i < plan.n_groups; i++)
         fds[i] = of->made[i]->entry;
       launch_send_fds (to, &go, 1, fds, plan.n_groups);
@@ -431,7 +434,7 @@ is_early (void)
   const uint32_t never =
       PRISM_LAUNCH_HOST_TREE | PRISM_LAUNCH_MAKE_TEMPLATE | PRISM_LAUNCH_USE_TEMPLATE | PRISM_LAUNCH_DETACHED;
 
-  return (early.flags & (never | PRISM_LAUNCH_OFF_MASK)) == 0 && early.n_groups == 0 && early.n_shown == 0;
+  return (early.flags & (never | PRISM_LAUNCH_OFF_MASK)) == 0 && early.n_shown == 0;
 }
 
 /* The inner half begins at once, also where there is no CPU but this one: what the keeper
@@ -462,6 +465,7 @@ undo_early (int socket)
     ;
   inner = -1;
   segments_forgotten = false;
+  launch_groups_remove (&groups, true);
 }
 
 /* Does not return where the early plan was the beginning of the plan. */
@@ -470,6 +474,7 @@ go_on (int socket, size_t size)
 {
   sigset_t open_mask;
 
+  /* A rest that fits no early plan is no plan of its own either, and is refused as such. */
   if (size > sizeof early_bytes || !launch_plan_parse (&plan, launch_plan_bytes, size)
       || !launch_plan_goes_on (&early, &plan))
     {
@@ -505,6 +510,7 @@ wait_for_plan (const struct stat *folder)
   if (plan.flags & PRISM_LAUNCH_PRIVILEGED)
     launch_shown_expect (&plan, folder->st_uid, folder->st_gid);
   forget_orphaned_segments_once ();
+  launch_groups_begin (&early, &groups);
   if (!more_comes (PRISM_LAUNCH_EARLY_MS))
     launch_fail (PRISM_LAUNCH_STAGE_PLAN, ETIMEDOUT, "an early plan was followed by none");
 }

@@ -431,7 +431,8 @@ launch_kept_start (const struct launch_ready_made *template, const uint8_t *byte
   static struct launch_plan plan;
 
   memcpy (launch_plan_bytes, bytes, size);
-  if (n_all == LAUNCH_MAX_KEPT || !launch_plan_parse (&plan, launch_plan_bytes, size) || !is_simple (&plan))
+  if (n_all == LAUNCH_MAX_KEPT || !launch_plan_parse (&plan, launch_plan_bytes, size) || plan.rest
+      || !is_simple (&plan))
     return false;
   all[n_all] = nothing;
   all[n_all].host = raise_fd (keeper);

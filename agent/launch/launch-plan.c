@@ -118,9 +118,10 @@ launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size)
 {
   struct prism_wire_reader r = prism_wire_read_from (bytes, size), at;
   struct launch_step step;
+  uint32_t magic = prism_wire_u32 (&r);
 
-  *plan = (struct launch_plan){ .bytes = bytes, .size = size };
-  if (size > PRISM_LAUNCH_MAX_PLAN || prism_wire_u32 (&r) != PRISM_LAUNCH_MAGIC
+  *plan = (struct launch_plan){ .bytes = bytes, .size = size, .rest = magic == PRISM_LAUNCH_REST };
+  if (size > PRISM_LAUNCH_MAX_PLAN || (magic != PRISM_LAUNCH_MAGIC && magic != PRISM_LAUNCH_REST)
       || prism_wire_u16 (&r) != PRISM_LAUNCH_MAJOR || prism_wire_u16 (&r) > PRISM_LAUNCH_MINOR)
     return false;
 
@@ -153,12 +154,53 @@ launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size)
   return prism_wire_done (&at);
 }
 
+/* The kernel lets a /proc be made only where one can be seen. */
+static bool
+needs_old_root (const struct launch_step *s)
+{
+  return s->kind == PRISM_LAUNCH_DEVICE || s->kind == PRISM_LAUNCH_PROC
+         || (s->kind == PRISM_LAUNCH_BIND && (s->flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_INSIDE)) == 0);
+}
+
+bool
+launch_plan_enters_early (const struct launch_plan *early)
+{
+  struct prism_wire_reader at = early->steps;
+  struct launch_step step;
+  bool has_proc = false;
+
+  for (uint32_t i = 0; i < early->n_steps && launch_plan_next (&at, &step); i++)
+    has_proc = has_proc || step.kind == PRISM_LAUNCH_PROC;
+  /* An ordinary user's inner half itself takes from the old root what is to be shown. */
+  return has_proc && (early->flags & PRISM_LAUNCH_PRIVILEGED) != 0;
+}
+
+static bool
+can_go_on_inside (const struct launch_plan *plan, size_t from)
+{
+  struct prism_wire_reader at = plan->steps;
+  struct launch_step step;
+
+  at.at += from;
+  while (at.at < at.end && launch_plan_next (&at, &step))
+    if (needs_old_root (&step))
+      return false;
+  return true;
+}
+
+static bool
+begins_with (const struct launch_plan *plan, const struct launch_plan *early, size_t size)
+{
+  return early->n_steps <= plan->n_steps && size <= (size_t)(plan->steps.end - plan->steps.at)
+         && memcmp (early->steps.at, plan->steps.at, size) == 0;
+}
+
 bool
 launch_plan_goes_on (const struct launch_plan *early, const struct launch_plan *plan)
 {
-  size_t size = (size_t)(early->steps.end - early->steps.at);
+  size_t size = plan->rest ? 0 : (size_t)(early->steps.end - early->steps.at);
 
   return early->flags == plan->flags && early->uid == plan->uid && early->gid == plan->gid
-         && strcmp (early->hostname, plan->hostname) == 0 && early->n_steps <= plan->n_steps
-         && size <= (size_t)(plan->steps.end - plan->steps.at) && memcmp (early->steps.at, plan->steps.at, size) == 0;
+         && strcmp (early->hostname, plan->hostname) == 0 && (plan->rest || begins_with (plan, early, size))
+         && (!launch_plan_enters_early (early) || can_go_on_inside (plan, size));
 }

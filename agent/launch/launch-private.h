@@ -39,6 +39,7 @@ struct launch_plan
 {
   const void *bytes;
   size_t size;
+  bool rest; /* its steps follow those of an early plan */
   uint32_t flags, uid, gid;
   uint64_t processes, data_bytes;
   const char *hostname, *start;
@@ -52,6 +53,9 @@ bool launch_plan_parse (struct launch_plan *plan, const void *bytes, size_t size
 bool launch_plan_next (struct prism_wire_reader *at, struct launch_step *step);
 /* Whether an inner half that was started with the early plan can go on with the other. */
 bool launch_plan_goes_on (const struct launch_plan *early, const struct launch_plan *plan);
+/* Whether the root of an early plan is entered before the rest of the plan is there: what
+ * follows takes nothing from the old root. */
+bool launch_plan_enters_early (const struct launch_plan *early);
 
 /* What a sandbox may begin with; -1 where it makes its own. */
 struct launch_ready_made
@@ -134,6 +138,9 @@ struct launch_groups
   struct launch_made_group *made[PRISM_LAUNCH_MAX_GROUPS];
 };
 void launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again);
+/* The folders alone; and what the plan wants then, of these where they are that. */
+void launch_groups_begin (const struct launch_plan *plan, struct launch_groups *groups);
+void launch_groups_go_on (const struct launch_plan *plan, struct launch_groups *groups);
 void launch_groups_lift (struct launch_groups *groups);
 void launch_group_free (struct launch_made_group *group);
 bool launch_groups_admit (const struct launch_groups *groups, pid_t pid);
@@ -177,8 +184,8 @@ int launch_copy_tree (int from, int to, uid_t uid, gid_t gid, char *failed, size
 
 /* launch-root.c: by the inner half. shown() is called once, before the first step
  * that needs one of them, and where the steps run out: in one that was begun ahead the plan
- * has more of them then. */
-void launch_root_build (const struct launch_plan *plan, const int *(*shown) (void));
+ * has more of them then. `early`: the root is entered before that. */
+void launch_root_build (const struct launch_plan *plan, bool early, const int *(*shown) (void));
 
 /* launch-probe.c: remember() by the keeper, before the clone; probe() in the end. */
 void launch_probe_remember (void);

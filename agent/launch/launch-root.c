@@ -521,13 +521,14 @@ is_root_step (const struct launch_step *step)
 }
 
 void
-launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
+launch_root_build (const struct launch_plan *plan, bool early, const int *(*shown) (void))
 {
-  /* Begun in a root that is there: the host's, or a template's. */
+  /* In a root that is there: the host's, a template's, or its own once that is entered. */
   bool stays = plan->flags & (PRISM_LAUNCH_HOST_TREE | PRISM_LAUNCH_USE_TEMPLATE);
   struct prism_wire_reader at = plan->steps;
   const int *trees = NULL;
   struct launch_step step;
+  uint32_t first = 0; /* of the steps that lie in the plan now */
 
   umask (0);
   root_flags = plan->flags;
@@ -536,14 +537,22 @@ launch_root_build (const struct launch_plan *plan, const int *(*shown) (void))
   for (uint32_t i = 0;; i++)
     {
       size_t offset = (size_t)(at.at - plan->steps.at);
-      bool more = i < plan->n_steps && launch_plan_next (&at, &step);
+      bool more = i - first < plan->n_steps && launch_plan_next (&at, &step);
       if (trees == NULL && (!more || (step.flags & (PRISM_LAUNCH_BY_KEEPER | PRISM_LAUNCH_COPY)) != 0))
         {
+          if (early && !stays)
+            {
+              leave_near ();
+              enter_root ();
+              stays = true;
+            }
           trees = shown ();
-          /* In one that was begun ahead it is another plan by now, the same up to here. */
+          /* In one that was begun ahead it is another plan by now, the same up to here, or
+           * what comes after that. */
+          first = plan->rest ? i : 0;
           at = plan->steps;
-          at.at += offset;
-          more = i < plan->n_steps && launch_plan_next (&at, &step);
+          at.at += plan->rest ? 0 : offset;
+          more = i - first < plan->n_steps && launch_plan_next (&at, &step);
         }
       if (!more)
         break;

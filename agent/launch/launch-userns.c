@@ -99,22 +99,29 @@ launch_give_up_capabilities (void)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "capset");
 }
 
+/* It shares the caller's memory, of which it needs nothing: to copy that would cost the caller
+ * a fault for each page that it writes to afterwards. There is one at most at a time. */
+static int
+be_there (void *data)
+{
+  (void)data;
+  prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  for (;;)
+    pause ();
+  return 0;
+}
+
 /* A user namespace that is only a table of ids, for an idmapped mount: `from` on
  * the disk is `to` for the sandbox. It lives as long as its descriptor. The process that
  * it came with has been killed; the caller reaps it. */
 int
 launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid, pid_t *maker)
 {
+  static char stack[4096] __attribute__ ((aligned (16)));
   char path[64], uids[64], gids[64];
   int fd = -1, error;
-  pid_t pid = *maker = (pid_t)syscall (SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+  pid_t pid = *maker = clone (be_there, stack + sizeof stack, CLONE_VM | CLONE_NEWUSER | SIGCHLD, NULL);
 
-  if (pid == 0)
-    {
-      prctl (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-      for (;;)
-        pause ();
-    }
   if (pid < 0)
     return -1;
   snprintf (uids, sizeof uids, "%u %u 1\n", from_uid, to_uid);

@@ -10,7 +10,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -73,6 +75,23 @@ now_us (void)
   return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* Without one nothing could be told from what others made: no process goes on. */
+void
+prism_native_make_id (char id[PRISM_NATIVE_ID_LENGTH + 1])
+{
+  static const char digits[] = "0123456789abcdef";
+  uint8_t bytes[PRISM_NATIVE_ID_LENGTH / 2];
+
+  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
+    abort ();
+  for (size_t i = 0; i < sizeof bytes; i++)
+    {
+      id[2 * i] = digits[bytes[i] >> 4];
+      id[2 * i + 1] = digits[bytes[i] & 15];
+    }
+  id[PRISM_NATIVE_ID_LENGTH] = '\0';
+}
+
 static void
 close_fd (int *fd)
 {
@@ -101,6 +120,7 @@ prepare (PrismNativeBegun *self, const char *agent)
                               .keeper = -1,
                               .agent = agent,
                               .at_us = now_us () };
+  prism_native_make_id (self->id);
 }
 
 static int
@@ -207,6 +227,7 @@ static void
 begin_usual (PrismNativeBegun *self, const char *agent)
 {
   static uint8_t bytes[PRISM_LAUNCH_MAX_REQUEST];
+  const PrismNativeEarly usual = { .hostname = PRISM_NATIVE_HOSTNAME, .tmp_bytes = PRISM_NATIVE_USUAL_TMP_BYTES };
   int theirs[3];
   size_t size;
 
@@ -214,10 +235,11 @@ begin_usual (PrismNativeBegun *self, const char *agent)
     return;
   self->agent = agent;
   self->machine = prism_native_host_look_up ();
-  size = prism_native_write_early_plan (bytes, sizeof bytes, self->machine, 0, PRISM_NATIVE_HOSTNAME,
-                                        PRISM_NATIVE_USUAL_TMP_BYTES);
-  if (size > 0)
-    prism_native_begun_give_early_plan (self, bytes, size);
+  self->cgroup = prism_native_cgroup_look_up ();
+  size =
+      prism_native_write_early_plan (bytes, sizeof bytes, &usual, self->machine, self->cgroup, self->id, &self->early);
+  if (size == 0 || !prism_native_begun_give_early_plan (self, bytes, size))
+    self->early.bytes = NULL;
   self->pid = vfork ();
   if (self->pid == 0)
     {
@@ -279,6 +301,14 @@ prism_native_begun_host (void)
   return self != NULL ? self->machine : NULL;
 }
 
+const PrismNativeCgroup *
+prism_native_begun_cgroup (void)
+{
+  const PrismNativeBegun *self = find_begun ();
+
+  return self != NULL ? self->cgroup : NULL;
+}
+
 /* Until its own end of the keeper's socket is closed; what it says before is nobody's. */
 static bool
 wait_until_gone (int keeper)
@@ -296,12 +326,36 @@ wait_until_gone (int keeper)
     }
 }
 
+bool
+prism_native_begun_reaps (pid_t pid)
+{
+  const PrismNativeBegun *self = find_begun ();
+
+  return self != NULL && self->reaps && self->taken && self->pid == pid;
+}
+
+void
+prism_native_begun_leave (void)
+{
+  find_begun ()->left = true;
+}
+
+static void
+reap (PrismNativeBegun *self)
+{
+  while (waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+  self->pid = -1;
+}
+
 void
 prism_native_begun_end (void)
 {
   PrismNativeBegun *self = find_begun ();
   bool gone;
 
+  if (self != NULL && self->left)
+    reap (self);
   if (self == NULL || self->taken)
     return;
   /* The end of any of these is the end of it. */
@@ -311,7 +365,6 @@ prism_native_begun_end (void)
   gone = wait_until_gone (self->keeper);
   close_fd (&self->keeper);
   if (gone)
-    while (waitpid (self->pid, NULL, 0) < 0 && errno == EINTR)
-      ;
+    reap (self);
   self->pid = -1;
 }

@@ -9,7 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "prism-native-cgroup.h"
+#include "prism-native-early.h"
 #include "prism-native-host.h"
+
+/* Hexadecimal digits: what a sandbox is called, and the folders of its groups after it. */
+#define PRISM_NATIVE_ID_LENGTH 32
 
 /* A launcher that has been started and waits for its plan; the descriptors are the host's
  * ends, close-on-exec. */
@@ -23,7 +28,12 @@ typedef struct
   const char *agent;
   int64_t at_us;                  /* CLOCK_MONOTONIC */
   const PrismNativeHost *machine; /* what the early plan is made from */
+  PrismNativeEarlySteps early;
+  const PrismNativeCgroup *cgroup;
+  char id[PRISM_NATIVE_ID_LENGTH + 1]; /* the sandbox's, by which its groups are called */
   bool taken;                     /* by the plug-in: it ends it */
+  bool reaps;                     /* set by the program: prism_native_begun_end() is the last that it does */
+  bool left;                      /* to that: the launcher has said its last word, and is to be reaped */
   sem_t known;                    /* of prism_native_begun: posted where the rest is as it stays */
 } PrismNativeBegun;
 
@@ -55,6 +65,15 @@ void prism_native_begin_usual (const char *agent);
 const PrismNativeBegun *prism_native_begun_take (const char *agent, int64_t most_us);
 /* What was found out for that, or NULL. */
 const PrismNativeHost *prism_native_begun_host (void);
+const PrismNativeCgroup *prism_native_begun_cgroup (void);
 
-/* Ends what nobody took, and waits until it is gone. */
+/* A new one. */
+void prism_native_make_id (char id[PRISM_NATIVE_ID_LENGTH + 1]);
+
+/* By the plug-in: whether that process is the launcher that was begun, and the program reaps
+ * it, which has something else to do meanwhile; and that it has said its last word. */
+bool prism_native_begun_reaps (pid_t pid);
+void prism_native_begun_leave (void);
+
+/* Ends what nobody took, and waits until it is gone; reaps what was left. */
 void prism_native_begun_end (void);

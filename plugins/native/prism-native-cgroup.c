@@ -4,9 +4,12 @@
  * nearest ancestor that hands them on. Looked up once. */
 #include "prism-native-cgroup.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "prism-native-begin.h"
@@ -23,87 +26,108 @@ prism_native_controller_get_name (PrismNativeController controller)
 typedef struct
 {
   const char *at;
-  gsize length;
+  size_t length;
 } Part;
 
-/* What comes before the next @separator, which is taken off; FALSE at the end. */
-static gboolean
+static bool
+is_space (char byte)
+{
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* What comes before the next @separator, which is taken off; false at the end. */
+static bool
 next_part (Part *rest, char separator, Part *part)
 {
   const char *found;
 
   if (rest->at == NULL)
-    return FALSE;
+    return false;
   found = memchr (rest->at, separator, rest->length);
-  *part = (Part){ rest->at, found != NULL ? (gsize)(found - rest->at) : rest->length };
+  *part = (Part){ rest->at, found != NULL ? (size_t)(found - rest->at) : rest->length };
   *rest = found != NULL ? (Part){ found + 1, rest->length - part->length - 1 } : (Part){ NULL, 0 };
-  return TRUE;
+  return true;
 }
 
-static gboolean
+static bool
 is_word (Part part, const char *word)
 {
-  while (part.length > 0 && g_ascii_isspace (part.at[part.length - 1]))
+  while (part.length > 0 && is_space (part.at[part.length - 1]))
     part.length--;
   return part.length == strlen (word) && memcmp (part.at, word, part.length) == 0;
 }
 
-static gboolean
+static bool
 has_word (Part list, const char *word, char separator)
 {
   Part part;
 
   while (next_part (&list, separator, &part))
     if (is_word (part, word))
-      return TRUE;
-  return FALSE;
+      return true;
+  return false;
 }
 
-/* Octal escapes of mountinfo: space, tab, newline, backslash. */
-static char *
-unescape (Part part)
+static bool
+is_octal (const char *digits, size_t left)
 {
-  g_autofree char *text = g_strndup (part.at, part.length);
-  return g_strcompress (text);
+  return left >= 3 && digits[0] >= '0' && digits[0] <= '3' && digits[1] >= '0' && digits[1] <= '7' && digits[2] >= '0'
+         && digits[2] <= '7';
+}
+
+/* Octal escapes of mountinfo: space, tab, newline, backslash. False where it does not fit. */
+static bool
+unescape (Part part, char text[PATH_MAX])
+{
+  size_t n = 0;
+
+  if (part.length >= PATH_MAX)
+    return false;
+  for (size_t i = 0; i < part.length;)
+    if (part.at[i] == '\\' && is_octal (part.at + i + 1, part.length - i - 1))
+      {
+        text[n++] = (char)((part.at[i + 1] - '0') * 64 + (part.at[i + 2] - '0') * 8 + (part.at[i + 3] - '0'));
+        i += 4;
+      }
+    else
+      text[n++] = part.at[i++];
+  text[n] = '\0';
+  return true;
 }
 
 /* A line ID PARENT DEVICE ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS. */
-static gboolean
+static bool
 is_mount_of (Part line, const char *controller, Part *root, Part *point)
 {
   Part part, type;
 
-  for (guint i = 0; i < 6; i++)
+  for (unsigned i = 0; i < 6; i++)
     if (!next_part (&line, ' ', i == 3 ? root : i == 4 ? point : &part))
-      return FALSE;
+      return false;
   do
     if (!next_part (&line, ' ', &part))
-      return FALSE;
+      return false;
   while (!is_word (part, "-"));
   if (!next_part (&line, ' ', &type) || !next_part (&line, ' ', &part))
-    return FALSE;
+    return false;
   return controller == NULL ? is_word (type, "cgroup2") : is_word (type, "cgroup") && has_word (line, controller, ',');
 }
 
 /* The mount of one hierarchy: where it is, and which of its folders is there. */
-static gboolean
-find_mount (const char *mountinfo, const char *controller, char **point, char **root)
+static bool
+find_mount (const char *mountinfo, const char *controller, char point[PATH_MAX], char root[PATH_MAX])
 {
   Part rest = { mountinfo, strlen (mountinfo) }, line, at_root, at_point;
 
   while (next_part (&rest, '\n', &line))
     if (is_mount_of (line, controller, &at_root, &at_point))
-      {
-        *root = unescape (at_root);
-        *point = unescape (at_point);
-        return TRUE;
-      }
-  return FALSE;
+      return unescape (at_root, root) && unescape (at_point, point);
+  return false;
 }
 
 /* The path of this process in one hierarchy, a line ID:CONTROLLERS:PATH. */
-static char *
-find_path (const char *cgroup, const char *controller)
+static bool
+find_path (const char *cgroup, const char *controller, char path[PATH_MAX])
 {
   Part rest = { cgroup, strlen (cgroup) }, line, id, controllers;
 
@@ -111,63 +135,133 @@ find_path (const char *cgroup, const char *controller)
     if (next_part (&line, ':', &id) && next_part (&line, ':', &controllers) && line.at != NULL
         && (controller == NULL ? controllers.length == 0 && is_word (id, "0")
                                : has_word (controllers, controller, ',')))
-      return g_strndup (line.at, line.length);
-  return NULL;
+      return snprintf (path, PATH_MAX, "%.*s", (int)(line.length < PATH_MAX ? line.length : PATH_MAX), line.at)
+             < PATH_MAX;
+  return false;
 }
 
-char *
-prism_native_cgroup_find_own (const char *mountinfo, const char *cgroup, const char *controller, char **mount_point)
+bool
+prism_native_cgroup_find_own (
+    const char *mountinfo, const char *cgroup, const char *controller, char own[PATH_MAX], char mount_point[PATH_MAX])
 {
-  g_autofree char *point = NULL, *root = NULL, *path = find_path (cgroup, controller);
-  const char *rest;
-  char *own;
+  char root[PATH_MAX], path[PATH_MAX];
+  const char *rest = path;
 
-  if (path == NULL || !find_mount (mountinfo, controller, &point, &root))
-    return NULL;
+  if (!find_path (cgroup, controller, path) || !find_mount (mountinfo, controller, mount_point, root))
+    return false;
   /* Mounted is a part of the hierarchy, in containers; what lies above is not seen. */
-  rest = path;
   if (strcmp (root, "/") != 0)
     {
-      gsize n = strlen (root);
+      size_t n = strlen (root);
       if (strncmp (path, root, n) != 0 || (path[n] != 0 && path[n] != '/'))
-        return NULL;
+        return false;
       rest = path + n;
     }
-  own = g_strconcat (point, strcmp (rest, "/") == 0 ? "" : rest, NULL);
-  if (mount_point != NULL)
-    *mount_point = g_steal_pointer (&point);
-  return own;
+  return snprintf (own, PATH_MAX, "%s%s", mount_point, strcmp (rest, "/") == 0 ? "" : rest) < PATH_MAX;
 }
 
-static gboolean
+/* --- the machine ------------------------------------------------------------------ */
+
+/* What a file of the kernel's comes to, most often; and at all. */
+#define USUAL_TEXT ((size_t)32 * 1024)
+#define MOST_TEXT  ((size_t)16 * 1024 * 1024)
+
+/* Without a heap, which in a thread would be one of its own. */
+typedef struct
+{
+  char usual[USUAL_TEXT];
+  char *at;
+  size_t size;
+} Text;
+
+static bool
+grow (Text *text)
+{
+  char *old = text->at;
+  char *room = text->size < MOST_TEXT
+                   ? mmap (NULL, 2 * text->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                   : MAP_FAILED;
+
+  if (room == MAP_FAILED)
+    return false;
+  memcpy (room, old, text->size);
+  if (old != text->usual)
+    munmap (old, text->size);
+  text->at = room;
+  text->size *= 2;
+  return true;
+}
+
+static void
+forget (Text *text)
+{
+  if (text->at != text->usual)
+    munmap (text->at, text->size);
+}
+
+/* All of a file, or nothing. forget() it in any case. */
+static bool
+read_file (const char *path, Text *text)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  ssize_t n = fd < 0 ? -1 : 1;
+
+  text->at = text->usual;
+  text->size = USUAL_TEXT;
+  while (n > 0 || (n < 0 && fd >= 0 && errno == EINTR))
+    {
+      if (length + 1 == text->size && !grow (text))
+        break;
+      n = read (fd, text->at + length, text->size - length - 1);
+      length += n > 0 ? (size_t)n : 0;
+    }
+  if (fd >= 0)
+    close (fd);
+  text->at[length] = '\0';
+  return n == 0;
+}
+
+static bool
+join (char path[PATH_MAX], const char *folder, const char *leaf)
+{
+  return snprintf (path, PATH_MAX, "%s/%s", folder, leaf) < PATH_MAX;
+}
+
+static bool
 hands_on (const char *folder, const char *controller)
 {
-  g_autofree char *file = g_build_filename (folder, "cgroup.subtree_control", NULL), *text = NULL;
-  return g_file_get_contents (file, &text, NULL, NULL) && has_word ((Part){ text, strlen (text) }, controller, ' ');
+  static Text text;
+  char path[PATH_MAX];
+  bool found = join (path, folder, "cgroup.subtree_control") && read_file (path, &text)
+               && has_word ((Part){ text.at, strlen (text.at) }, controller, ' ');
+
+  forget (&text);
+  return found;
 }
 
 /* The root of the hierarchy may have processes and children with controllers: as
  * root they are handed on there if no other place does. */
-static gboolean
+static bool
 make_hand_on (const char *folder, const char *controller)
 {
-  g_autofree char *file = g_build_filename (folder, "cgroup.subtree_control", NULL);
-  g_autofree char *word = g_strconcat ("+", controller, NULL);
-  FILE *out = fopen (file, "we");
-  gboolean done = out != NULL && fputs (word, out) >= 0;
+  char path[PATH_MAX], word[32];
+  int fd = join (path, folder, "cgroup.subtree_control") ? open (path, O_WRONLY | O_CLOEXEC) : -1;
+  int length = snprintf (word, sizeof word, "+%s", controller);
+  bool done = fd >= 0 && write (fd, word, (size_t)length) == length;
 
-  if (out != NULL)
-    done = fclose (out) == 0 && done;
+  if (fd >= 0)
+    close (fd);
   return done && hands_on (folder, controller);
 }
 
-static guint
-count_handed_on (const char *folder, const gboolean *wanted)
+static unsigned
+count_handed_on (const char *folder, const bool *wanted)
 {
-  guint count = 0;
+  unsigned count = 0;
 
   if (access (folder, W_OK) == 0)
-    for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+    for (unsigned i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
       count += wanted[i] && hands_on (folder, names[i]);
   return count;
 }
@@ -175,138 +269,111 @@ count_handed_on (const char *folder, const gboolean *wanted)
 /* A process is in one group of the v2 hierarchy, whatever the controllers: so one folder
  * has to do for all of them. The nearest ancestor that hands the most of them on; the
  * group of this process itself has processes, and so hands none on. */
-static char *
-find_unified (const char *mountinfo, const char *cgroup, const gboolean *wanted)
+static bool
+find_unified (const char *mountinfo, const char *cgroup, const bool *wanted, char best[PATH_MAX])
 {
-  g_autofree char *top = NULL, *best = NULL;
-  g_autofree char *folder = prism_native_cgroup_find_own (mountinfo, cgroup, NULL, &top);
-  guint most = 0;
+  char top[PATH_MAX], folder[PATH_MAX];
+  unsigned most = 0;
 
-  while (folder != NULL && strlen (folder) > strlen (top))
+  if (!prism_native_cgroup_find_own (mountinfo, cgroup, NULL, folder, top))
+    return false;
+  while (strlen (folder) > strlen (top) && strchr (folder, '/') != NULL)
     {
-      char *parent = g_path_get_dirname (folder);
-      guint count = count_handed_on (parent, wanted);
-      g_free (folder);
-      folder = parent;
-      if (count <= most)
+      unsigned count;
+      *strrchr (folder, '/') = '\0';
+      if ((count = count_handed_on (folder, wanted)) <= most)
         continue;
       most = count;
-      g_free (best);
-      best = g_strdup (folder);
+      strcpy (best, folder);
     }
-  if (best != NULL || folder == NULL || access (folder, W_OK) != 0)
-    return g_steal_pointer (&best);
+  if (most > 0 || access (folder, W_OK) != 0)
+    return most > 0;
   /* The root of the hierarchy itself. */
-  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+  for (unsigned i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
     if (wanted[i] && (hands_on (folder, names[i]) || make_hand_on (folder, names[i])))
       most++;
-  return most > 0 ? g_steal_pointer (&folder) : NULL;
+  strcpy (best, folder);
+  return most > 0;
 }
 
-/* In a v1 hierarchy: this process's own group, where it may make others in it. */
-static char *
-find_first (const char *mountinfo, const char *cgroup, const char *controller)
+static struct
 {
-  g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, controller, NULL);
-  return own != NULL && access (own, W_OK) == 0 ? g_steal_pointer (&own) : NULL;
+  PrismNativeCgroup cgroup;
+  Text mountinfo, groups;
+  char parents[PRISM_NATIVE_N_CONTROLLERS][PATH_MAX], unified[PATH_MAX], freezer[PATH_MAX];
+} own;
+static const PrismNativeCgroup *found;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a v1 hierarchy: this process's own group, where it may make others in it. NULL where
+ * there is none. */
+static const char *
+find_first (const char *controller, char folder[PATH_MAX])
+{
+  char point[PATH_MAX];
+
+  return prism_native_cgroup_find_own (own.mountinfo.at, own.groups.at, controller, folder, point)
+                 && access (folder, W_OK) == 0
+             ? folder
+             : NULL;
 }
 
-/* What was read before is as good: this process stays where it is. */
-static gboolean
-read_texts (char **mountinfo, char **cgroup)
+static void
+look_up (PrismNativeCgroup *self)
 {
-  const PrismNativeHost *begun = prism_native_begun_host ();
+  bool wanted[PRISM_NATIVE_N_CONTROLLERS], missing = false;
 
-  if (begun != NULL && begun->mounts != NULL && begun->groups != NULL)
+  for (unsigned i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
     {
-      *mountinfo = g_strdup (begun->mounts);
-      *cgroup = g_strdup (begun->groups);
-      return TRUE;
-    }
-  return g_file_get_contents ("/proc/self/mountinfo", mountinfo, NULL, NULL)
-         && g_file_get_contents ("/proc/self/cgroup", cgroup, NULL, NULL);
-}
-
-static gpointer
-look_up (gpointer data)
-{
-  PrismNativeCgroup *self = g_new0 (PrismNativeCgroup, 1);
-  g_autofree char *mountinfo = NULL, *cgroup = NULL, *unified = NULL;
-  gboolean wanted[PRISM_NATIVE_N_CONTROLLERS], missing = FALSE;
-
-  self->why_not = geteuid () == 0 ? "no writable cgroup hierarchy has this controller"
-                                  : "an ordinary user has no control groups here; systemd-run --user --scope -p "
-                                    "Delegate=yes gives some";
-  if (!read_texts (&mountinfo, &cgroup))
-    return self;
-  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
-    {
-      self->parents[i] = find_first (mountinfo, cgroup, names[i]);
+      self->parents[i] = find_first (names[i], own.parents[i]);
       wanted[i] = self->parents[i] == NULL;
       missing |= wanted[i];
     }
-  self->freezer = find_first (mountinfo, cgroup, "freezer");
-  unified = missing ? find_unified (mountinfo, cgroup, wanted) : NULL;
-  for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS && unified != NULL; i++)
-    if (wanted[i] && hands_on (unified, names[i]))
+  self->freezer = find_first ("freezer", own.freezer);
+  if (!missing || !find_unified (own.mountinfo.at, own.groups.at, wanted, own.unified))
+    return;
+  for (unsigned i = 0; i < PRISM_NATIVE_N_CONTROLLERS; i++)
+    if (wanted[i] && hands_on (own.unified, names[i]))
       {
-        self->parents[i] = g_strdup (unified);
-        self->unified[i] = TRUE;
+        self->parents[i] = own.unified;
+        self->unified[i] = true;
       }
-  return self;
+}
+
+const PrismNativeCgroup *
+prism_native_cgroup_look_up (void)
+{
+  bool known = read_file ("/proc/self/mountinfo", &own.mountinfo);
+
+  own.cgroup.why_not = geteuid () == 0 ? "no writable cgroup hierarchy has this controller"
+                                       : "an ordinary user has no control groups here; systemd-run --user --scope -p "
+                                         "Delegate=yes gives some";
+  known = read_file ("/proc/self/cgroup", &own.groups) && known;
+  if (known)
+    look_up (&own.cgroup);
+  forget (&own.mountinfo);
+  forget (&own.groups);
+  return &own.cgroup;
+}
+
+/* What was found out before is as good: this process stays where it is. */
+static void
+find (void)
+{
+  found = prism_native_begun_cgroup ();
+  if (found == NULL)
+    found = prism_native_cgroup_look_up ();
 }
 
 const PrismNativeCgroup *
 prism_native_cgroup_get (void)
 {
-  static GOnce once = G_ONCE_INIT;
-  return g_once (&once, look_up, NULL);
+  pthread_once (&once, find);
+  return found;
 }
 
-void
-prism_native_cgroup_thaw (const char *folder)
+const char *
+prism_native_cgroup_get_entry (const PrismNativeCgroup *self, PrismNativeController controller)
 {
-  g_autofree char *file = g_build_filename (folder, "freezer.state", NULL);
-  int fd = open (file, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-
-  if (fd < 0)
-    return;
-  (void)!write (fd, "THAWED", 6);
-  close (fd);
-}
-
-gint64
-prism_native_cgroup_parse_memory_kills (const char *text)
-{
-  g_auto (GStrv) lines = g_strsplit (text, "\n", 0);
-
-  for (gsize i = 0; lines[i] != NULL; i++)
-    if (g_str_has_prefix (lines[i], "oom_kill "))
-      return g_ascii_strtoll (lines[i] + strlen ("oom_kill "), NULL, 10);
-  return -1;
-}
-
-gint64
-prism_native_cgroup_count_memory_kills (const char *folder)
-{
-  static const char *const files[] = { "memory.events", "memory.oom_control" };
-  static gint there; /* that was found last: each end of a sandbox asks */
-  gint first = g_atomic_int_get (&there);
-
-  for (gint i = 0; i < (gint)G_N_ELEMENTS (files); i++)
-    {
-      gint at = (first + i) % (gint)G_N_ELEMENTS (files);
-      g_autofree char *path = g_strconcat (folder, "/", files[at], NULL);
-      char text[4096];
-      int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-      ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
-      if (fd >= 0)
-        close (fd);
-      if (n < 0)
-        continue;
-      text[n] = '\0';
-      g_atomic_int_set (&there, at);
-      return prism_native_cgroup_parse_memory_kills (text);
-    }
-  return -1;
+  return self->unified[controller] ? "cgroup.procs" : "tasks";
 }

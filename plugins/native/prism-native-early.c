@@ -3,6 +3,8 @@
  * small whole /dev, private /proc, /tmp, /run and home. */
 #include "prism-native-early.h"
 
+#include <string.h>
+
 #define N_ELEMENTS(array) (sizeof (array) / sizeof *(array))
 
 /* The root holds links, folders and a few small texts. */
@@ -191,21 +193,82 @@ prism_native_write_head (struct prism_wire_writer *w, const PrismNativeHost *hos
   prism_wire_put_str (w, head->start);
 }
 
-size_t
-prism_native_write_early_plan (
-    uint8_t *bytes, size_t size, const PrismNativeHost *host, uint32_t flags, const char *hostname, uint64_t tmp_bytes)
+void
+prism_native_write_group_folder (char *folder, const char *parent, const char *id)
 {
-  const PrismNativeHead head = { .flags = flags, .hostname = hostname, .start = "/" };
+  strcpy (stpcpy (stpcpy (folder, parent), "/prism-"), id);
+}
+
+/* Where the limits on memory and on processes are held, which every sandbox has. */
+static void
+write_groups (struct prism_wire_writer *w, const PrismNativeCgroup *cgroup, const char *id)
+{
+  static const PrismNativeController usual[] = { PRISM_NATIVE_CONTROLLER_MEMORY, PRISM_NATIVE_CONTROLLER_PIDS };
+  struct prism_wire_writer count = *w;
+  const char *last = NULL;
+  uint32_t n = 0;
+
+  prism_wire_put (w, 0, 4);
+  for (size_t i = 0; cgroup != NULL && i < N_ELEMENTS (usual); i++)
+    {
+      const char *parent = cgroup->parents[usual[i]];
+      char folder[PRISM_WIRE_MAX_PATH + 1];
+      if (parent == NULL || (last != NULL && strcmp (last, parent) == 0)
+          || strlen (parent) + PRISM_NATIVE_GROUP_MORE + strlen (id) > sizeof folder)
+        continue;
+      prism_native_write_group_folder (folder, parent, id);
+      prism_wire_put_str (w, folder);
+      prism_wire_put_str (w, prism_native_cgroup_get_entry (cgroup, usual[i]));
+      prism_wire_put (w, 0, 4);
+      last = parent;
+      n++;
+    }
+  prism_wire_put (&count, n, 4);
+}
+
+size_t
+prism_native_write_early_plan (uint8_t *bytes,
+                               size_t size,
+                               const PrismNativeEarly *early,
+                               const PrismNativeHost *host,
+                               const PrismNativeCgroup *cgroup,
+                               const char *id,
+                               PrismNativeEarlySteps *written)
+{
+  const PrismNativeHead head = { .flags = early->flags, .hostname = early->hostname, .start = "/" };
   PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };
   struct prism_wire_writer count;
 
   prism_native_write_head (&steps.writer, host, &head);
-  prism_wire_put (&steps.writer, 0, 4); /* groups */
+  write_groups (&steps.writer, cgroup, id);
   count = steps.writer;
   prism_wire_put (&steps.writer, 0, 4);
   prism_native_write_system (&steps, host, NULL, NULL);
-  if (tmp_bytes > 0)
-    prism_native_write_own (&steps, tmp_bytes);
+  if (early->tmp_bytes > 0)
+    prism_native_write_own (&steps, early->tmp_bytes);
   prism_wire_put (&count, steps.n, 4);
+  *written = (PrismNativeEarlySteps){ .flags = early->flags,
+                                      .hostname = early->hostname,
+                                      .bytes = count.at,
+                                      .size = (size_t)(steps.writer.at - count.at),
+                                      .n = steps.n };
   return steps.writer.bad ? 0 : (size_t)(steps.writer.at - steps.writer.start);
+}
+
+size_t
+prism_native_take_rest (
+    uint8_t *bytes, size_t size, size_t at, const PrismNativeHead *head, const PrismNativeEarlySteps *early)
+{
+  struct prism_wire_reader r = prism_wire_read_from (bytes + at, size - at);
+  struct prism_wire_writer magic = prism_wire_write_to (bytes, 4), count = prism_wire_write_to (bytes + at, 4);
+  uint32_t n = prism_wire_u32 (&r);
+  size_t left = (size_t)(r.end - r.at);
+
+  if (early->bytes == NULL || head->flags != early->flags || strcmp (head->hostname, early->hostname) != 0
+      || n < early->n || left < early->size || memcmp (r.at, early->bytes, early->size) != 0)
+    return size;
+  prism_wire_put (&magic, PRISM_LAUNCH_REST, 4);
+  prism_wire_put (&count, n - early->n, 4);
+  memmove (bytes + at + 4, bytes + at + 4 + early->size, left - early->size);
+  return size - early->size;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "prism-launch.h"
+#include "prism-native-cgroup.h"
 #include "prism-native-host.h"
 
 /* A sandbox's name for itself. */
@@ -48,11 +49,43 @@ typedef struct
 /* As far as the groups. */
 void prism_native_write_head (struct prism_wire_writer *w, const PrismNativeHost *host, const PrismNativeHead *head);
 
-/* How the whole plan begins. @tmp_bytes: where it is known, or 0. Its size, or 0 where it
- * does not fit. */
+/* The folder of a sandbox's group for a controller that has a place; of the length of both
+ * and PRISM_NATIVE_GROUP_MORE. */
+#define PRISM_NATIVE_GROUP_MORE sizeof "/prism-"
+void prism_native_write_group_folder (char *folder, const char *parent, const char *id);
+
+/* What is expected of a plan beside what all of them have. */
+typedef struct
+{
+  uint32_t flags;
+  const char *hostname;
+  uint64_t tmp_bytes; /* 0: not known */
+} PrismNativeEarly;
+
+/* The steps of an early plan: they lie in its bytes. */
+typedef struct
+{
+  uint32_t flags;
+  const char *hostname;
+  const uint8_t *bytes; /* NULL: there is none */
+  size_t size;
+  unsigned n;
+} PrismNativeEarlySteps;
+
+/* How the whole plan begins; @cgroup: for the groups that are usual, still without their
+ * settings, or NULL for none. Its size, or 0 where it does not fit. */
 size_t prism_native_write_early_plan (uint8_t *bytes,
                                       size_t size,
+                                      const PrismNativeEarly *early,
                                       const PrismNativeHost *host,
-                                      uint32_t flags,
-                                      const char *hostname,
-                                      uint64_t tmp_bytes);
+                                      const PrismNativeCgroup *cgroup,
+                                      const char *id,
+                                      PrismNativeEarlySteps *steps);
+
+/* Where a plan's steps begin with those, and all else is as it was there, it becomes the rest
+ * of it: its size then. @at: where its number of steps lies. */
+size_t prism_native_take_rest (uint8_t *bytes,
+                               size_t size,
+                               size_t at,
+                               const PrismNativeHead *head,
+                               const PrismNativeEarlySteps *early);

@@ -33,9 +33,6 @@ typedef struct
   uint32_t uid, gid;              /* who 10001 is outside */
   const PrismNativePiece *pieces; /* parents first */
   unsigned n_pieces;
-  /* The texts of /proc/self/mountinfo and /proc/self/cgroup, by what begins a sandbox, which
-   * has the time for it; NULL where nobody has read them. */
-  const char *mounts, *groups;
 } PrismNativeHost;
 
 /* Looked up once in a process, and never freed. */

@@ -14,7 +14,7 @@
 
 #include "prism-launch.h"
 #include "prism-native-begin.h"
-#include "prism-native-cgroup.h"
+#include "prism-native-cgroup-state.h"
 #include "prism-native-failure.h"
 #include "prism-native-packet.h"
 #include "prism-native-server.h"
@@ -26,6 +26,9 @@
 struct _PrismNativeLauncher
 {
   pid_t pid;
+  char *id; /* of the sandbox that was begun */
+  GBytes *early_plan;
+  PrismNativeEarlySteps early; /* of it, or of the program's */
   int pidfd, control, keeper;
   int agent;                 /* the control socket once somebody has it; its number, to be polled */
   int plan;                  /* the stream that the plan goes into, until it has gone */
@@ -122,6 +125,8 @@ new_begun (const PrismNativeBegun *begun)
 
   self->plan = begun->plan;
   self->pid = begun->pid;
+  self->id = g_strdup (begun->id);
+  self->early = begun->early;
   self->reaped = FALSE;
   self->running = TRUE;
   return self;
@@ -179,6 +184,12 @@ GPid
 prism_native_launcher_get_pid (PrismNativeLauncher *self)
 {
   return self->pid;
+}
+
+const char *
+prism_native_launcher_get_id (PrismNativeLauncher *self)
+{
+  return self->id;
 }
 
 /* --- what it says ----------------------------------------------------------- */
@@ -300,13 +311,23 @@ wait_for (int fd, short events, gint64 deadline, GCancellable *cancellable, GErr
 }
 
 gboolean
-prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan)
+prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan, const PrismNativeEarlySteps *steps)
 {
   const PrismNativeBegun begun = { .plan = self->plan };
   gsize size = 0;
   const void *bytes = g_bytes_get_data (plan, &size);
 
-  return prism_native_begun_give_early_plan (&begun, bytes, size);
+  if (!prism_native_begun_give_early_plan (&begun, bytes, size))
+    return FALSE;
+  self->early_plan = g_bytes_ref (plan);
+  self->early = *steps;
+  return TRUE;
+}
+
+const PrismNativeEarlySteps *
+prism_native_launcher_get_early (PrismNativeLauncher *self)
+{
+  return self->early.bytes != NULL ? &self->early : NULL;
 }
 
 /* A launcher that is gone says why, or its end does: wait_ready() hears of it. */
@@ -597,7 +618,7 @@ gboolean
 prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **error)
 {
   gint64 alone = g_get_monotonic_time () + ALONE_US;
-  gboolean open = TRUE, told = FALSE;
+  gboolean open = TRUE, told = FALSE, leaves = prism_native_begun_reaps (self->pid);
 
   close_fd (&self->control);
   close_fd (&self->plan);
@@ -607,7 +628,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
     {
       /* A process of this one's own is waited for in any case: then its last word is read when
        * it has gone, which is to sleep once and not twice. */
-      struct pollfd fd = { self->keeper, self->reaped ? POLLIN : 0, 0 };
+      struct pollfd fd = { self->keeper, self->reaped || leaves ? POLLIN : 0, 0 };
       /* An agent whose host is gone ends by itself, which is one process less to wake; not
        * one that is to wait for the next host. */
       if (!told && !self->deposited && poll (&fd, 1, time_left (alone)) > 0)
@@ -623,6 +644,11 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
         }
     }
   self->running = FALSE;
+  if (leaves && self->ended)
+    {
+      prism_native_begun_leave ();
+      self->reaped = TRUE;
+    }
   reap (self);
   leave_server (self);
   if (!self->ended && !clean_up_for_keeper (self, deadline))
@@ -654,5 +680,7 @@ prism_native_launcher_free (PrismNativeLauncher *self)
   g_ptr_array_unref (self->notes);
   g_ptr_array_unref (self->groups);
   g_clear_error (&self->failure);
+  g_clear_pointer (&self->early_plan, g_bytes_unref);
+  g_free (self->id);
   g_free (self);
 }

@@ -3,6 +3,7 @@
 
 #include <gio/gio.h>
 
+#include "prism-native-early.h"
 #include "prism-native-runtime.h"
 
 G_BEGIN_DECLS
@@ -24,7 +25,10 @@ PrismNativeLauncher *prism_native_launcher_begin (const char *agent, GError **er
  * early plan of default settings; NULL where there is none. */
 PrismNativeLauncher *prism_native_launcher_take_begun (const char *agent, gint64 most_us);
 /* How the plan will begin. FALSE where it takes none: it is no use any more. */
-gboolean prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan);
+gboolean
+prism_native_launcher_give_early_plan (PrismNativeLauncher *self, GBytes *plan, const PrismNativeEarlySteps *steps);
+/* The steps of that plan, or NULL where it had none. */
+const PrismNativeEarlySteps *prism_native_launcher_get_early (PrismNativeLauncher *self);
 gboolean prism_native_launcher_give_plan (
     PrismNativeLauncher *self, GBytes *plan, gint64 deadline, GCancellable *cancellable, GError **error);
 /* By the launcher that stays, which is started if there is none. */
@@ -41,6 +45,8 @@ guint32 prism_native_launcher_get_facts (PrismNativeLauncher *self);
 /* What was noted so far under @key, or NULL. */
 const char *prism_native_launcher_get_note (PrismNativeLauncher *self, const char *key);
 GPtrArray *prism_native_launcher_get_notes (PrismNativeLauncher *self);
+/* What the sandbox is called that was begun; NULL where it has yet to be given a name. */
+const char *prism_native_launcher_get_id (PrismNativeLauncher *self);
 /* The keeper's process; for tests and evidence. */
 GPid prism_native_launcher_get_pid (PrismNativeLauncher *self);
 /* A control group that its plan names: removed by end() if the keeper could not. */

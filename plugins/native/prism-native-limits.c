@@ -4,6 +4,8 @@
  * when the caller set it, "not enforced" in the evidence when it is a default. */
 #include "prism-native-limits.h"
 
+#include "prism-native-early.h"
+
 #include <string.h>
 
 /* The agent and the shim of a first command are not the caller's processes. */
@@ -12,10 +14,19 @@
  * with half of one in a control group, where pages are counted as they are used. */
 #define LEAST_MEMORY (4 * 1024 * 1024)
 
+static char *
+dup_folder (const char *parent, const char *id)
+{
+  char *folder = g_malloc (strlen (parent) + strlen (id) + PRISM_NATIVE_GROUP_MORE);
+
+  prism_native_write_group_folder (folder, parent, id);
+  return folder;
+}
+
 static PrismNativeGroup *
 get_group (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismNativeController controller, const char *id)
 {
-  g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->parents[controller], id);
+  g_autofree char *folder = dup_folder (cgroup->parents[controller], id);
   PrismNativeGroup *group;
 
   for (guint i = 0; i < self->n_groups; i++)
@@ -23,8 +34,7 @@ get_group (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, PrismNative
       return &self->groups[i];
   group = &self->groups[self->n_groups++];
   group->folder = g_string_chunk_insert (self->texts, folder);
-  /* What moves one process by itself: a thread where only that is asked. */
-  group->entry = cgroup->unified[controller] ? "cgroup.procs" : "tasks";
+  group->entry = prism_native_cgroup_get_entry (cgroup, controller);
   return group;
 }
 
@@ -160,7 +170,7 @@ decide_freezer (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, const 
   for (guint i = 0; i < PRISM_NATIVE_N_CONTROLLERS && self->freezer == NULL; i++)
     if (cgroup->unified[i] && cgroup->parents[i] != NULL)
       {
-        g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->parents[i], id);
+        g_autofree char *folder = dup_folder (cgroup->parents[i], id);
         for (guint k = 0; k < self->n_groups; k++)
           if (strcmp (self->groups[k].folder, folder) == 0)
             self->freezer = self->groups[k].folder;
@@ -176,7 +186,7 @@ decide_freezer (PrismNativeLimits *self, const PrismNativeCgroup *cgroup, const 
       say (self, "pause", text);
       return;
     }
-  g_autofree char *folder = g_strdup_printf ("%s/prism-%s", cgroup->freezer, id);
+  g_autofree char *folder = dup_folder (cgroup->freezer, id);
   self->freezer = g_string_chunk_insert (self->texts, folder);
   say (self, "pause", "cgroup v1 freezer");
 }

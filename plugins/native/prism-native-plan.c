@@ -584,23 +584,42 @@ prism_native_plan_can_use_template (const PrismNativeAsked *asked)
          && asked->off_switches == 0 && !asked->detached;
 }
 
-/* FALSE without an error: it did not fit. */
-static gboolean
-write_plan (const PrismNativeAsked *asked, PrismNativePlanPart part, PrismNativeSteps *steps, GError **error)
+/* Its size; 0 without an error: it did not fit. */
+static gsize
+write_plan (const PrismNativeAsked *asked,
+            PrismNativePlanPart part,
+            const PrismNativeEarlySteps *early,
+            PrismNativeSteps *steps,
+            GError **error)
 {
+  const PrismNativeHead head = { .flags = flags_of (asked, part), .hostname = asked->hostname };
   struct prism_wire_writer count;
+  gsize at, size;
 
   write_head (asked, part, &steps->writer);
   count = steps->writer;
+  at = (gsize)(count.at - count.start);
   prism_wire_put (&steps->writer, 0, 4);
   if (!emit_all (asked, part, steps, error))
-    return FALSE;
+    return 0;
   prism_wire_put (&count, steps->n, 4);
-  return !steps->writer.bad && steps->n <= PRISM_LAUNCH_MAX_STEPS;
+  if (steps->writer.bad || steps->n > PRISM_LAUNCH_MAX_STEPS)
+    return 0;
+  size = (gsize)(steps->writer.at - steps->writer.start);
+  return early != NULL ? prism_native_take_rest (steps->writer.start, size, at, &head, early) : size;
 }
 
 GBytes *
 prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error)
+{
+  return prism_native_plan_write_after (asked, part, NULL, error);
+}
+
+GBytes *
+prism_native_plan_write_after (const PrismNativeAsked *asked,
+                               PrismNativePlanPart part,
+                               const PrismNativeEarlySteps *early,
+                               GError **error)
 {
   g_autoptr (GError) failure = NULL;
 
@@ -611,8 +630,9 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
     {
       g_autofree guint8 *bytes = g_malloc (size);
       PrismNativeSteps steps = { prism_wire_write_to (bytes, size), 0 };
-      if (write_plan (asked, part, &steps, &failure))
-        return g_bytes_new_take (g_steal_pointer (&bytes), (gsize)(steps.writer.at - steps.writer.start));
+      gsize written = write_plan (asked, part, early, &steps, &failure);
+      if (written > 0)
+        return g_bytes_new_take (g_steal_pointer (&bytes), written);
       if (failure != NULL)
         {
           g_propagate_error (error, g_steal_pointer (&failure));
@@ -625,12 +645,14 @@ prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part
 }
 
 GBytes *
-prism_native_plan_write_early (const PrismNativeAsked *asked)
+prism_native_plan_write_early (const PrismNativeAsked *asked,
+                               const PrismNativeCgroup *cgroup,
+                               const char *id,
+                               PrismNativeEarlySteps *steps)
 {
+  const PrismNativeEarly early = { flags_of (asked, PRISM_NATIVE_PLAN_WHOLE), asked->hostname, asked->tmp_bytes };
   g_autofree guint8 *bytes = g_malloc (PRISM_LAUNCH_MAX_REQUEST);
-  gsize size =
-      prism_native_write_early_plan (bytes, PRISM_LAUNCH_MAX_REQUEST, asked->host,
-                                     flags_of (asked, PRISM_NATIVE_PLAN_WHOLE), asked->hostname, asked->tmp_bytes);
+  gsize size = prism_native_write_early_plan (bytes, PRISM_LAUNCH_MAX_REQUEST, &early, asked->host, cgroup, id, steps);
 
-  return size > 0 ? g_bytes_new (bytes, size) : NULL;
+  return size > 0 ? g_bytes_new_take (g_steal_pointer (&bytes), size) : NULL;
 }

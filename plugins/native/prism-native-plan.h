@@ -6,6 +6,8 @@
 #include <gio/gio.h>
 #include <libprism/prism.h>
 
+#include "prism-native-cgroup.h"
+#include "prism-native-early.h"
 #include "prism-native-host.h"
 
 G_BEGIN_DECLS
@@ -105,7 +107,17 @@ typedef enum
 GBytes *prism_native_plan_write (const PrismNativeAsked *asked, PrismNativePlanPart part, GError **error);
 /* How the whole begins, unless it hides some of that; NULL where that is too much. With a
  * tmp-bytes of 0, which is not known yet then, it ends before that. */
-GBytes *prism_native_plan_write_early (const PrismNativeAsked *asked);
+GBytes *
+prism_native_plan_write_early (const PrismNativeAsked *asked,
+                               const PrismNativeCgroup *cgroup,
+                               const char *id,
+                               PrismNativeEarlySteps *steps);
+/* The rest of a plan where it goes on from an early one, of which @early are the steps; or as
+ * prism_native_plan_write(). */
+GBytes *prism_native_plan_write_after (const PrismNativeAsked *asked,
+                                       PrismNativePlanPart part,
+                                       const PrismNativeEarlySteps *early,
+                                       GError **error);
 /* Whether one can be begun before the rest of it is known. */
 gboolean prism_native_plan_can_begin_early (const PrismNativeAsked *asked);
 /* Whether one is of any use: equal plans to make one are one template. */

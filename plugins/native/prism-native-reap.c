@@ -4,6 +4,7 @@
  * keeper is dead. */
 #include "prism-native-reap.h"
 
+#include "prism-native-cgroup-state.h"
 #include "prism-native-runtime.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <glib.h>
+
 #include "prism-native-cgroup.h"
 
 G_BEGIN_DECLS

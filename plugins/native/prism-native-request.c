@@ -7,33 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prism-native-begin.h"
 #include "prism-native-early.h"
 
 static const char *
 keep (PrismNativeRequest *self, char *text)
 {
   g_ptr_array_add (self->strings, text);
-  return text;
-}
-
-static char *
-make_id (void)
-{
-  static const char digits[] = "0123456789abcdef";
-  guint8 bytes[16];
-  char *text = g_malloc0 (2 * sizeof bytes + 1);
-
-  if (getrandom (bytes, sizeof bytes, 0) != sizeof bytes)
-    g_error ("getrandom: %s", g_strerror (errno));
-  for (guint i = 0; i < sizeof bytes; i++)
-    {
-      text[2 * i] = digits[bytes[i] >> 4];
-      text[2 * i + 1] = digits[bytes[i] & 15];
-    }
   return text;
 }
 
@@ -308,11 +291,14 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
 }
 
 PrismNativeRequest *
-prism_native_request_new (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error)
+prism_native_request_new (PrismSandboxSpec *spec, const PrismNativeOptions *options, const char *id, GError **error)
 {
   g_autoptr (PrismNativeRequest) self = g_new0 (PrismNativeRequest, 1);
 
-  self->id = make_id ();
+  if (id != NULL)
+    self->id = g_strdup (id);
+  else
+    prism_native_make_id (self->id = g_malloc (PRISM_NATIVE_ID_LENGTH + 1));
   self->strings = g_ptr_array_new_with_free_func (g_free);
   self->mounts = g_array_new (FALSE, FALSE, sizeof (PrismNativeShown));
   self->hide = g_array_new (FALSE, FALSE, sizeof (PrismNativePath));

@@ -29,8 +29,9 @@ typedef struct
 
 /* What is known without a specification. */
 void prism_native_asked_init (PrismNativeAsked *asked, const PrismNativeOptions *options);
+/* @id: what it has been called already, or NULL */
 PrismNativeRequest *
-prism_native_request_new (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError **error);
+prism_native_request_new (PrismSandboxSpec *spec, const PrismNativeOptions *options, const char *id, GError **error);
 void prism_native_request_free (PrismNativeRequest *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PrismNativeRequest, prism_native_request_free)

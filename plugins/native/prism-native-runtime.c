@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "prism-launch.h"
+#include "prism-native-begin.h"
 
 #define BACKLOG 8
 

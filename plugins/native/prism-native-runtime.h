@@ -7,7 +7,6 @@ G_BEGIN_DECLS
 
 /* The runtime folder: what leads a later host to a detached sandbox. One folder for each,
  * named by its id, locked while its keeper lives. */
-#define PRISM_NATIVE_ID_LENGTH 32
 
 gboolean prism_native_is_id (const char *text);
 

@@ -28,8 +28,7 @@ struct _PrismNativeSandbox
 
 G_DEFINE_FINAL_TYPE (PrismNativeSandbox, prism_native_sandbox, PRISM_TYPE_AGENT_SANDBOX)
 
-/* What an earlier crash left, once in each process, and not while somebody waits for
- * a start. */
+/* What an earlier crash left, once in each process. */
 static void
 remove_leftovers (void)
 {
@@ -71,7 +70,6 @@ prism_native_sandbox_terminate (PrismAgentSandbox *base, PrismControlOperation *
   PrismNativeSandbox *self = PRISM_NATIVE_SANDBOX (base);
   g_autoptr (GError) error = NULL;
 
-  remove_leftovers ();
   if (self->launcher == NULL || end_launcher (self, prism_operation_get_deadline (PRISM_OPERATION (operation)), &error))
     prism_control_operation_complete (operation);
   else
@@ -338,7 +336,8 @@ tell_launcher (PrismNativeLauncher *begun,
     }
   if (launcher == NULL && (launcher = prism_native_launcher_begin (prism_agent_get_path (), error)) == NULL)
     return NULL;
-  plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, error);
+  plan =
+      prism_native_plan_write_after (asked, PRISM_NATIVE_PLAN_WHOLE, prism_native_launcher_get_early (launcher), error);
   if (plan == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error))
     return NULL;
   return g_steal_pointer (&launcher);
@@ -356,13 +355,23 @@ make_sandbox (const PrismNativeDeposit *facts,
 {
   PrismNativeLauncher *launcher = tell_launcher (begun, &request->asked, by_template, deadline, cancellable, error);
   g_autoptr (PrismNativeSandbox) self = launcher != NULL ? new_sandbox (request->id, facts, launcher, error) : NULL;
+  g_autoptr (GError) failure = NULL;
+  gboolean prepared;
 
   if (self == NULL)
     return NULL;
-  /* What is likely to be found is put into words meanwhile. */
+  /* What is likely to be found is put into words meanwhile, and what an earlier crash left
+   * removed: this process would only wait. */
   prism_native_capabilities_expect (&request->asked, request->limits.evidence);
+  remove_leftovers ();
+  /* Where the launcher has ended it says why. */
+  prepared = prism_agent_sandbox_prepare (PRISM_AGENT_SANDBOX (self), &failure);
   if (prism_native_launcher_wait_ready (self->launcher, deadline, cancellable, error))
-    return g_steal_pointer (&self);
+    {
+      if (prepared)
+        return g_steal_pointer (&self);
+      g_propagate_error (error, g_steal_pointer (&failure));
+    }
   end_launcher (self, deadline + 10 * G_USEC_PER_SEC, NULL);
   return NULL;
 }
@@ -384,6 +393,7 @@ begin (const PrismNativeOptions *options, gboolean detached, GError **error)
   g_autoptr (PrismNativeLauncher) launcher =
       early ? prism_native_launcher_take_begun (agent, PRISM_NATIVE_BEGUN_US) : NULL;
   g_autoptr (GBytes) plan = NULL;
+  PrismNativeEarlySteps steps;
 
   if (launcher != NULL)
     return g_steal_pointer (&launcher);
@@ -391,9 +401,10 @@ begin (const PrismNativeOptions *options, gboolean detached, GError **error)
   if (launcher == NULL || !early)
     return g_steal_pointer (&launcher);
   prism_native_asked_init (&asked, options);
-  plan = prism_native_plan_write_early (&asked);
+  plan = prism_native_plan_write_early (&asked, prism_native_cgroup_get (), prism_native_launcher_get_id (launcher),
+                                        &steps);
   if (plan != NULL)
-    prism_native_launcher_give_early_plan (launcher, plan);
+    prism_native_launcher_give_early_plan (launcher, plan, &steps);
   return g_steal_pointer (&launcher);
 }
 
@@ -451,7 +462,9 @@ make_first_or_next (PrismSandboxSpec *spec,
   gboolean by_template;
 
   if (!begin_first (spec, options, &begun, error)
-      || (*request = prism_native_request_new (spec, options, error)) == NULL)
+      || (*request = prism_native_request_new (spec, options,
+                                               begun != NULL ? prism_native_launcher_get_id (begun) : NULL, error))
+             == NULL)
     return NULL;
   take_facts (facts, spec, *request);
   by_template = begun == NULL && prism_native_plan_can_use_template (&(*request)->asked);

@@ -123,13 +123,14 @@ give_early (PrismNativeLauncher *launcher, const PrismNativeAsked *asked)
 {
   g_autoptr (GBytes) plan = NULL;
   PrismNativeAsked early = *asked;
+  PrismNativeEarlySteps steps;
 
   if (!use_early || asked->isolation != PRISM_NATIVE_ISOLATION_CONFINED || asked->off_switches != 0)
     return;
   early.detached = FALSE;
   early.n_hide = 0;
-  plan = prism_native_plan_write_early (&early);
-  g_assert_true (prism_native_launcher_give_early_plan (launcher, plan));
+  plan = prism_native_plan_write_early (&early, NULL, NULL, &steps);
+  g_assert_true (prism_native_launcher_give_early_plan (launcher, plan, &steps));
 }
 
 static PrismNativeLauncher *
@@ -150,11 +151,12 @@ spawn (const PrismNativeAsked *asked)
     }
   else
     {
-      plan = prism_native_plan_write (asked, PRISM_NATIVE_PLAN_WHOLE, &error);
-      g_assert_no_error (error);
       launcher = prism_native_launcher_begin (agent, &error);
       g_assert_no_error (error);
       give_early (launcher, asked);
+      plan = prism_native_plan_write_after (asked, PRISM_NATIVE_PLAN_WHOLE, prism_native_launcher_get_early (launcher),
+                                            &error);
+      g_assert_no_error (error);
       prism_native_launcher_give_plan (launcher, plan, -1, NULL, &error);
     }
   g_assert_no_error (error);

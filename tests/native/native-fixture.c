@@ -48,6 +48,12 @@ native_add_test (const char *path, NativeTest test)
 }
 
 void
+native_add_plain_test (const char *path, NativeTest test)
+{
+  g_test_add (path, NativeFixture, GINT_TO_POINTER (PLAIN), set_up, test, tear_down);
+}
+
+void
 native_assert_sh (NativeClient *client, const char *script, const char *expected)
 {
   g_autofree char *output = native_client_sh (client, script);

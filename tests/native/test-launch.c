@@ -65,6 +65,138 @@ test_devices (NativeFixture *f, gconstpointer data)
                     "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero");
 }
 
+/* --- groups that are there before the plan is ------------------------------------------ */
+
+#define WAIT_US (20 * G_USEC_PER_SEC)
+
+typedef struct
+{
+  PrismNativeGroup groups[1];
+  PrismNativeAsked asked;
+  PrismNativeLauncher *launcher;
+  PrismNativeEarlySteps steps;
+  char *early; /* the folder that is made ahead */
+} Early;
+
+/* One that waits for its plan, in a group that is there. FALSE where none can be made. */
+static gboolean
+begin_early (Early *self, NativeFixture *f)
+{
+  const char *parent = prism_native_cgroup_get ()->parents[PRISM_NATIVE_CONTROLLER_PIDS];
+  PrismNativeCgroup only = { 0 };
+  g_autoptr (GBytes) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *id;
+
+  *self = (Early){ .asked = f->asked };
+  if (parent == NULL)
+    return FALSE;
+  only.parents[PRISM_NATIVE_CONTROLLER_PIDS] = parent;
+  only.unified[PRISM_NATIVE_CONTROLLER_PIDS] = prism_native_cgroup_get ()->unified[PRISM_NATIVE_CONTROLLER_PIDS];
+  self->launcher = prism_native_launcher_begin (g_getenv ("PRISM_AGENT"), &error);
+  g_assert_no_error (error);
+  id = prism_native_launcher_get_id (self->launcher);
+  self->early = g_strdup_printf ("%s/prism-%s", parent, id);
+  self->groups[0].folder = self->early;
+  self->groups[0].entry = prism_native_cgroup_get_entry (&only, PRISM_NATIVE_CONTROLLER_PIDS);
+  self->asked.groups = self->groups;
+  self->asked.n_groups = 1;
+  plan = prism_native_plan_write_early (&self->asked, &only, id, &self->steps);
+  g_assert_true (prism_native_launcher_give_early_plan (self->launcher, plan, &self->steps));
+  for (gint64 until = g_get_monotonic_time () + WAIT_US; !g_file_test (self->early, G_FILE_TEST_IS_DIR);)
+    g_assert_cmpint (g_get_monotonic_time (), <, until);
+  return TRUE;
+}
+
+static void
+give_plan (Early *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) plan = prism_native_plan_write_after (&self->asked, PRISM_NATIVE_PLAN_WHOLE,
+                                                           prism_native_launcher_get_early (self->launcher), &error);
+
+  g_assert_no_error (error);
+  prism_native_launcher_give_plan (self->launcher, plan, -1, NULL, &error);
+  g_assert_no_error (error);
+  prism_native_launcher_wait_ready (self->launcher, g_get_monotonic_time () + WAIT_US, NULL, &error);
+  g_assert_no_error (error);
+}
+
+static void
+end_early (Early *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  prism_native_launcher_end (self->launcher, g_get_monotonic_time () + WAIT_US, &error);
+  g_assert_no_error (error);
+  g_assert_false (g_file_test (self->early, G_FILE_TEST_EXISTS));
+  prism_native_launcher_free (self->launcher);
+  g_free (self->early);
+}
+
+static gboolean
+has_process (const char *folder)
+{
+  g_autofree char *file = g_build_filename (folder, "cgroup.procs", NULL), *text = NULL;
+
+  return g_file_get_contents (file, &text, NULL, NULL) && text[0] != '\0';
+}
+
+/* The plan's own settings are made in the group that is there. */
+static void
+test_early_groups (NativeFixture *f, gconstpointer data)
+{
+  g_autofree char *file = NULL, *text = NULL;
+  Early self;
+
+  if (!begin_early (&self, f))
+    return;
+  self.groups[0].n_settings = 1;
+  self.groups[0].settings[0].file = "pids.max";
+  self.groups[0].settings[0].value = "77";
+  give_plan (&self);
+  g_assert_true (has_process (self.early));
+  file = g_build_filename (self.early, "pids.max", NULL);
+  g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "77\n");
+  end_early (&self);
+}
+
+/* A plan that wants another has that, and nothing is left of the first. */
+static void
+test_early_groups_changed (NativeFixture *f, gconstpointer data)
+{
+  g_autofree char *other = NULL;
+  Early self;
+
+  if (!begin_early (&self, f))
+    return;
+  other = g_strconcat (self.early, "-other", NULL);
+  self.groups[0].folder = other;
+  give_plan (&self);
+  g_assert_true (has_process (other));
+  g_assert_false (g_file_test (self.early, G_FILE_TEST_EXISTS));
+  end_early (&self);
+  g_assert_false (g_file_test (other, G_FILE_TEST_EXISTS));
+}
+
+/* Nor where no plan comes, or one that begins otherwise. */
+static void
+test_early_groups_undone (NativeFixture *f, gconstpointer data)
+{
+  Early self;
+
+  if (!begin_early (&self, f))
+    return;
+  end_early (&self);
+
+  begin_early (&self, f);
+  self.asked.framed = TRUE;
+  give_plan (&self);
+  g_assert_true (has_process (self.early));
+  end_early (&self);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -72,5 +204,8 @@ main (int argc, char **argv)
   native_add_test ("/native/launch/identity", test_identity);
   native_add_test ("/native/launch/tree", test_tree);
   native_add_test ("/native/launch/devices", test_devices);
+  native_add_plain_test ("/native/launch/early-groups", test_early_groups);
+  native_add_plain_test ("/native/launch/early-groups-changed", test_early_groups_changed);
+  native_add_plain_test ("/native/launch/early-groups-undone", test_early_groups_undone);
   return g_test_run ();
 }

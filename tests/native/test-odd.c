@@ -252,7 +252,8 @@ static void
 test_second_freezer (NativeFixture *f, gconstpointer data)
 {
   const char *parent = prism_native_cgroup_get ()->parents[PRISM_NATIVE_CONTROLLER_PIDS];
-  g_autofree char *mountinfo = NULL, *own = NULL, *top = NULL, *folder = NULL, *freezer = NULL, *events = NULL;
+  char first[PATH_MAX], top[PATH_MAX] = "";
+  g_autofree char *mountinfo = NULL, *own = NULL, *folder = NULL, *freezer = NULL, *events = NULL;
   g_autofree char *text = NULL, *count = NULL, *before = NULL, *after = NULL;
   PrismNativeGroup group = { .entry = "tasks" };
   g_autoptr (GError) error = NULL;
@@ -261,9 +262,9 @@ test_second_freezer (NativeFixture *f, gconstpointer data)
 
   g_file_get_contents ("/proc/self/mountinfo", &mountinfo, NULL, NULL);
   g_file_get_contents ("/proc/self/cgroup", &own, NULL, NULL);
-  g_free (prism_native_cgroup_find_own (mountinfo, own, NULL, &top));
+  prism_native_cgroup_find_own (mountinfo, own, NULL, first, top);
   if (geteuid () != 0 || parent == NULL || prism_native_cgroup_get ()->unified[PRISM_NATIVE_CONTROLLER_PIDS]
-      || top == NULL)
+      || top[0] == '\0')
     return; /* no v2 hierarchy beside v1's */
   folder = g_strdup_printf ("%s/prism-test-%d", parent, (int)getpid ());
   freezer = g_strdup_printf ("%s/prism-test-%d", top, (int)getpid ());

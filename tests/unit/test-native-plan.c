@@ -367,8 +367,9 @@ static struct launch_plan
 parse_early (const PrismNativeAsked *asked, GBytes **bytes)
 {
   struct launch_plan plan;
+  PrismNativeEarlySteps steps;
 
-  *bytes = prism_native_plan_write_early (asked);
+  *bytes = prism_native_plan_write_early (asked, NULL, NULL, &steps);
   g_assert_nonnull (*bytes);
   g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (*bytes, NULL), g_bytes_get_size (*bytes)));
   g_assert_cmpuint (plan.n_shown + plan.n_groups, ==, 0);
@@ -385,6 +386,8 @@ test_early (void)
   g_autoptr (GBytes) early_bytes = NULL, shorter_bytes = NULL, whole_bytes = NULL;
   struct launch_plan whole = parse (&asked, PRISM_NATIVE_PLAN_WHOLE, &whole_bytes);
   struct launch_plan early = parse_early (&asked, &early_bytes), shorter;
+  const PrismNativeEarly usual = { .hostname = "prism" };
+  PrismNativeEarlySteps steps;
   guint8 small[64];
 
   g_assert_cmpuint (early.n_steps, <, whole.n_steps);
@@ -395,7 +398,7 @@ test_early (void)
   g_assert_cmpuint (shorter.n_steps, >, 0);
   g_assert_cmpuint (shorter.n_steps, <, early.n_steps);
   g_assert_true (launch_plan_goes_on (&shorter, &whole));
-  g_assert_cmpuint (prism_native_write_early_plan (small, sizeof small, &root, 0, "prism", 0), ==, 0);
+  g_assert_cmpuint (prism_native_write_early_plan (small, sizeof small, &usual, &root, NULL, NULL, &steps), ==, 0);
 
   for (guint i = 0; i < 5; i++)
     {
@@ -413,6 +416,144 @@ test_early (void)
       g_assert_cmpint (launch_plan_goes_on (&early, &plan), ==, i == 3);
       g_assert_cmpint (launch_plan_goes_on (&shorter, &plan), ==, i >= 3);
       g_assert_cmpint (prism_native_plan_can_begin_early (&other), ==, i != 1);
+    }
+}
+
+static GBytes *
+write_after (const PrismNativeAsked *asked, const PrismNativeEarlySteps *early, struct launch_plan *plan)
+{
+  GBytes *bytes = prism_native_plan_write_after (asked, PRISM_NATIVE_PLAN_WHOLE, early, NULL);
+
+  g_assert_nonnull (bytes);
+  g_assert_true (launch_plan_parse (plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)));
+  return bytes;
+}
+
+/* What an early plan has need not be said again; where it is not the beginning all is said. */
+static void
+test_rest (void)
+{
+  static const PrismNativePath hidden = { "/usr", PRISM_NATIVE_KIND_FOLDER }, inside = { "/usr/lib", 0 };
+  PrismNativeAsked asked = asked_by (&root), other;
+  PrismNativeEarlySteps steps;
+  g_autoptr (GBytes) early_bytes = prism_native_plan_write_early (&asked, NULL, NULL, &steps);
+  g_autoptr (GBytes) whole_bytes = NULL, rest_bytes = NULL;
+  struct launch_plan early, whole = parse (&asked, PRISM_NATIVE_PLAN_WHOLE, &whole_bytes), rest;
+
+  g_assert_true (launch_plan_parse (&early, g_bytes_get_data (early_bytes, NULL), g_bytes_get_size (early_bytes)));
+  rest_bytes = write_after (&asked, &steps, &rest);
+  g_assert_true (rest.rest);
+  g_assert_false (early.rest || whole.rest);
+  g_assert_cmpuint (steps.n, ==, early.n_steps);
+  g_assert_cmpuint (rest.n_steps + early.n_steps, ==, whole.n_steps);
+  g_assert_cmpuint (rest.n_shown, ==, whole.n_shown);
+  g_assert_cmpuint (g_bytes_get_size (rest_bytes) + steps.size, ==, g_bytes_get_size (whole_bytes));
+  g_assert_true (launch_plan_goes_on (&early, &rest));
+  g_assert_cmpmem (rest.steps.at, rest.steps.end - rest.steps.at, whole.steps.at + steps.size,
+                   whole.steps.end - whole.steps.at - steps.size);
+
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autoptr (GBytes) bytes = NULL;
+      struct launch_plan plan;
+      other = asked;
+      other.framed = i == 0;
+      other.hostname = i == 1 ? "other" : other.hostname;
+      other.hide = i == 2 ? &inside : &hidden;
+      other.n_hide = i >= 2;
+      bytes = write_after (&other, &steps, &plan);
+      /* What is hidden lies over what is there, but for what is below a shown folder's own. */
+      g_assert_cmpint (plan.rest, ==, i >= 2);
+      g_assert_cmpint (launch_plan_goes_on (&early, &plan), ==, i >= 2);
+    }
+  /* An ordinary user's shows its folders itself, from the old root. */
+  other = asked_by (&user);
+  g_clear_pointer (&early_bytes, g_bytes_unref);
+  early = parse_early (&other, &early_bytes);
+  g_assert_false (launch_plan_enters_early (&early));
+}
+
+/* Root's is entered before the rest of the plan is there, as soon as it has a /proc; what follows
+ * can only be what takes nothing from the old root. */
+static void
+test_enters_early (void)
+{
+  PrismNativeAsked asked = asked_by (&root), unknown = asked;
+  g_autoptr (GBytes) early_bytes = NULL, shorter_bytes = NULL;
+  struct launch_plan early = parse_early (&asked, &early_bytes), shorter;
+  static const struct
+  {
+    guint8 kind;
+    guint32 flags;
+    const char *text;
+    gboolean goes_on;
+  } rows[] = {
+    { PRISM_LAUNCH_BIND, PRISM_LAUNCH_BY_KEEPER, "/srv", TRUE },
+    { PRISM_LAUNCH_BIND, PRISM_LAUNCH_INSIDE, "/tmp", TRUE },
+    { PRISM_LAUNCH_BIND, 0, "/srv", FALSE },
+    { PRISM_LAUNCH_BIND, PRISM_LAUNCH_COPY, "/srv", FALSE },
+    { PRISM_LAUNCH_DEVICE, 0, "/dev/null", FALSE },
+    { PRISM_LAUNCH_PROC, 0, "", FALSE },
+    { PRISM_LAUNCH_HIDE, 0, "/srv", TRUE },
+    { PRISM_LAUNCH_SELF, PRISM_LAUNCH_RO, "/srv", TRUE },
+    { PRISM_LAUNCH_SEAL, 0, "", TRUE },
+    { PRISM_LAUNCH_LINK, 0, "/srv", TRUE },
+  };
+
+  unknown.tmp_bytes = 0;
+  shorter = parse_early (&unknown, &shorter_bytes);
+  g_assert_true (launch_plan_enters_early (&early));
+  g_assert_false (launch_plan_enters_early (&shorter));
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      guint8 bytes[1024];
+      PrismNativeSteps steps = { prism_wire_write_to (bytes, sizeof bytes), 0 };
+      const PrismNativeHead head = { .flags = 0, .hostname = asked.hostname, .start = "/" };
+      struct prism_wire_writer magic = prism_wire_write_to (bytes, 4);
+      struct launch_plan plan;
+      prism_native_write_head (&steps.writer, &root, &head);
+      prism_wire_put (&magic, PRISM_LAUNCH_REST, 4);
+      prism_wire_put (&steps.writer, 0, 4);
+      prism_wire_put (&steps.writer, 1, 4);
+      prism_native_step (&steps, rows[i].kind, rows[i].flags, 0, 0, 0, "srv", rows[i].text);
+      g_assert_true (launch_plan_parse (&plan, bytes, (gsize)(steps.writer.at - steps.writer.start)));
+      g_assert_cmpint (launch_plan_goes_on (&early, &plan), ==, rows[i].goes_on);
+      g_assert_true (launch_plan_goes_on (&shorter, &plan));
+    }
+}
+
+/* The groups of an early plan are those of the plan, without what is not known yet. */
+static void
+test_early_groups (void)
+{
+  static const PrismNativeCgroup v1 = { { "/c/memory/x", "/c/pids", "/c/cpu" }, { 0 }, "" };
+  static const PrismNativeCgroup v2 = { { "/c/u", "/c/u", "/c/u" }, { 1, 1, 1 }, "" };
+  static const PrismNativeCgroup no_memory = { { NULL, "/c/pids", NULL }, { 0 }, "" };
+  static const PrismNativeCgroup *const machines[] = { &v1, &v2, &no_memory, NULL };
+  static const guint counts[] = { 2, 1, 1, 0 };
+  const char *id = "0123456789abcdef0123456789abcdef";
+
+  for (guint i = 0; i < G_N_ELEMENTS (machines); i++)
+    {
+      g_autoptr (PrismLimits) limits = prism_limits_new (PRISM_LIMITS_PROFILE_STANDARD);
+      PrismNativeAsked asked = asked_by (&root);
+      PrismNativeEarlySteps steps;
+      g_autoptr (GBytes) bytes = prism_native_plan_write_early (&asked, machines[i], id, &steps);
+      g_autoptr (GError) error = NULL;
+      PrismNativeLimits decided = { 0 };
+      struct launch_plan plan;
+      g_assert_true (launch_plan_parse (&plan, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes)));
+      g_assert_cmpuint (plan.n_groups, ==, counts[i]);
+      if (machines[i] == NULL)
+        continue;
+      g_assert_true (prism_native_limits_decide (&decided, limits, machines[i], 1, id, &error));
+      for (guint k = 0; k < plan.n_groups; k++)
+        {
+          g_assert_cmpstr (plan.groups[k].folder, ==, decided.groups[k].folder);
+          g_assert_cmpstr (plan.groups[k].entry, ==, decided.groups[k].entry);
+          g_assert_cmpuint (plan.groups[k].n_settings, ==, 0);
+        }
+      prism_native_limits_clear (&decided);
     }
 }
 
@@ -446,8 +587,9 @@ test_cgroup_text (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *own = prism_native_cgroup_find_own (mountinfo, cgroup, cases[i].controller, NULL);
-      g_assert_cmpstr (own, ==, cases[i].own);
+      char own[PATH_MAX], point[PATH_MAX];
+      gboolean found = prism_native_cgroup_find_own (mountinfo, cgroup, cases[i].controller, own, point);
+      g_assert_cmpstr (found ? own : NULL, ==, cases[i].own);
     }
 }
 
@@ -464,6 +606,9 @@ main (int argc, char **argv)
   g_test_add_func ("/native/plan/odd-names", test_odd_names);
   g_test_add_func ("/native/plan/switches", test_switches);
   g_test_add_func ("/native/plan/early", test_early);
+  g_test_add_func ("/native/plan/rest", test_rest);
+  g_test_add_func ("/native/plan/enters-early", test_enters_early);
+  g_test_add_func ("/native/plan/early-groups", test_early_groups);
   g_test_add_func ("/native/plan/usual", test_usual);
   g_test_add_func ("/native/limits/decide", test_limits);
   g_test_add_func ("/native/cgroup/text", test_cgroup_text);
