@@ -27,7 +27,6 @@ static struct
   GCancellable *cancellable;
   pthread_t main_thread;
   sigset_t set;
-  int received; /* atomic: the first of those that end */
   int blocking; /* atomic: the main thread is in a write of ours */
   int over;     /* atomic: what is left to be done for a signal is on_last_signal()'s */
   void (*restore) (void);
@@ -49,7 +48,7 @@ ends (int number)
 static gboolean
 is_first (int number)
 {
-  return g_atomic_int_compare_and_exchange (&signals.received, 0, number);
+  return g_atomic_int_compare_and_exchange (prism_cli_received (), 0, number);
 }
 
 static void *
@@ -59,8 +58,8 @@ signal_thread (void *data)
 
   for (;;)
     {
-      int number = g_atomic_int_get (&signals.received) != 0 ? sigtimedwait (&signals.set, NULL, &interval)
-                                                             : sigwaitinfo (&signals.set, NULL);
+      int number = g_atomic_int_get (prism_cli_received ()) != 0 ? sigtimedwait (&signals.set, NULL, &interval)
+                                                                 : sigwaitinfo (&signals.set, NULL);
 
       if (number < 0 && errno == EAGAIN && g_atomic_int_get (&signals.blocking))
         pthread_kill (signals.main_thread, NUDGE);
@@ -178,7 +177,7 @@ prism_cli_signals_on_terminal (void (*restore) (void), PrismCliSignalFunc others
 int
 prism_cli_signals_received (void)
 {
-  return g_atomic_int_get (&signals.received);
+  return g_atomic_int_get (prism_cli_received ());
 }
 
 /* Around a system call that may block and that EINTR ends. */

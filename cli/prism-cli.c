@@ -21,6 +21,12 @@ prism_cli_was_closed (int fd)
   return (start->closed & 1u << fd) != 0;
 }
 
+int *
+prism_cli_received (void)
+{
+  return start->received;
+}
+
 gboolean
 prism_cli_use_thread (void *(*func) (void *))
 {

@@ -73,6 +73,8 @@ int prism_cli_unwritten (int number);
 
 /* How the program was started, by the small program that did. @start stays the caller's. */
 void prism_cli_note_start (const PrismCliStart *start);
+/* Where the first signal of those that end a run is noted; atomic, 0 before. */
+int *prism_cli_received (void);
 /* Whether that standard descriptor was closed then. */
 gboolean prism_cli_was_closed (int fd);
 /* In a thread that is there already: FALSE where there is none. */

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -22,10 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_FAILED 125 /* PRISM_EXIT_FAILED */
+#define EXIT_SIGNAL 128 /* PRISM_EXIT_SIGNAL */
 #define PROGRAM     "prism-cli.so"
 #define SELF        "/proc/self/exe"
 
@@ -47,6 +50,8 @@ open_standard_fds (void)
 
   return closed;
 }
+
+static int received;
 
 #ifdef PRISM_BEGINS_NATIVE
 #include "prism-native-begin.h"
@@ -100,6 +105,18 @@ end_begun (void)
   prism_native_begun_end ();
 }
 
+/* Also a signal that came while the launcher was waited for is what the run ends with. */
+static int
+end_run (int status)
+{
+  bool left = prism_native_begun.left;
+  int number;
+
+  end_begun ();
+  number = __atomic_load_n (&received, __ATOMIC_SEQ_CST);
+  return left && number != 0 ? EXIT_SIGNAL + number : status;
+}
+
 /* --- the other thread ----------------------------------------------------------------- */
 
 #define STACK_SIZE (128 * 1024)
@@ -151,21 +168,45 @@ begin_beside (const char *agent)
   pthread_sigmask (SIG_SETMASK, &mask, NULL);
 }
 
+/* What a short run allocates, from the kernel in one piece: else each page costs a fault of
+ * its own, and the end of the heap moves up and down. Where the kernel cannot it is as ever. */
+#define HEAP_SIZE (160 * 1024)
+
+static void
+have_heap (void)
+{
+  size_t page = (size_t)sysconf (_SC_PAGESIZE);
+  uintptr_t start = ((uintptr_t)sbrk (0) + page - 1) / page * page;
+  void *volatile first; /* or it is not asked for */
+
+  /* The other thread allocates little, and a heap of its own would cost more than to wait. */
+  mallopt (M_ARENA_MAX, 1);
+  mallopt (M_TOP_PAD, HEAP_SIZE);
+  mallopt (M_TRIM_THRESHOLD, 4 * HEAP_SIZE);
+  first = malloc (1);
+  free (first);
+  if ((uintptr_t)sbrk (0) >= start + HEAP_SIZE)
+    (void)madvise ((void *)start, HEAP_SIZE, MADV_POPULATE_WRITE);
+}
+
 static void
 begin (char **argv)
 {
   if (!is_usual (argv))
     return;
+  have_heap ();
   prism_native_begun_expect ();
+  prism_native_begun.reaps = true;
   begin_beside (agent_path ());
   if (!other.is_there)
     prism_native_begin_usual (agent_path ());
   atexit (end_begun);
 }
 #else
-static void
-end_begun (void)
+static int
+end_run (int status)
 {
+  return status;
 }
 
 static bool
@@ -237,7 +278,7 @@ load_program (void)
 static int
 finish (int status)
 {
-  end_begun ();
+  status = end_run (status);
   if (!PRISM_CLI_FREES_ALL)
     _exit (status);
   return status;
@@ -246,7 +287,7 @@ finish (int status)
 int
 main (int argc, char **argv)
 {
-  const PrismCliStart start = { .closed = open_standard_fds (), .use_thread = use_thread };
+  const PrismCliStart start = { .closed = open_standard_fds (), .use_thread = use_thread, .received = &received };
   PrismCliMain program;
 
   begin (argv);

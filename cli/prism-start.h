@@ -18,6 +18,7 @@ typedef struct
   /* Has @func called in the one other thread that there may be, in which all signals are
    * blocked. Once: false where there is none to be had. */
   bool (*use_thread) (void *(*func) (void *));
+  int *received; /* atomic: where the first signal of those that end a run is noted */
 } PrismCliStart;
 
 /* Returns the exit status, with all that was printed written. */
