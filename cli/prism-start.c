@@ -179,8 +179,6 @@ have_heap (void)
   uintptr_t start = ((uintptr_t)sbrk (0) + page - 1) / page * page;
   void *volatile first; /* or it is not asked for */
 
-  /* The other thread allocates little, and a heap of its own would cost more than to wait. */
-  mallopt (M_ARENA_MAX, 1);
   mallopt (M_TOP_PAD, HEAP_SIZE);
   mallopt (M_TRIM_THRESHOLD, 4 * HEAP_SIZE);
   first = malloc (1);

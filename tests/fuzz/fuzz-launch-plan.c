@@ -22,6 +22,24 @@ check_target (const char *target)
   check (strcmp (target, "..") != 0 && strncmp (target, "../", 3) != 0 && strstr (target, "/../") == NULL);
 }
 
+/* As its own early plan: whole it goes on from itself, and a rest from any with the same head
+ * and nothing to take from a root that has been left. */
+static void
+check_going_on (const struct launch_plan *plan)
+{
+  struct launch_plan early = *plan, rest = *plan;
+
+  early.rest = false;
+  rest.rest = true;
+  check (launch_plan_goes_on (&early, &early));
+  if (!launch_plan_enters_early (&early))
+    check (launch_plan_goes_on (&early, &rest));
+  else
+    check ((plan->flags & PRISM_LAUNCH_PRIVILEGED) != 0 && !launch_plan_goes_on (&early, &rest));
+  rest.uid++;
+  check (!launch_plan_goes_on (&early, &rest));
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -49,5 +67,6 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       shown += (step.flags & PRISM_LAUNCH_BY_KEEPER) != 0;
     }
   check (prism_wire_done (&at) && shown == plan.n_shown && shown <= PRISM_LAUNCH_MAX_SHOWN);
+  check_going_on (&plan);
   return 0;
 }
