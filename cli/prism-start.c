@@ -285,9 +285,11 @@ finish (int status)
 int
 main (int argc, char **argv)
 {
-  const PrismCliStart start = { .closed = open_standard_fds (), .use_thread = use_thread, .received = &received };
+  /* The other thread may look at it when this function has returned. */
+  static PrismCliStart start = { .use_thread = use_thread, .received = &received };
   PrismCliMain program;
 
+  start.closed = open_standard_fds ();
   begin (argv);
   program = load_program ();
   return finish (program != NULL ? program (argc, argv, &start) : EXIT_FAILED);
