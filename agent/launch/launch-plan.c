@@ -59,9 +59,10 @@ step_is_sound (const struct launch_step *s)
     case PRISM_LAUNCH_HIDE:
       return s->target[0] != 0 && strlen (s->text) <= PRISM_WIRE_MAX_PATH;
     case PRISM_LAUNCH_BIND:
-      if ((s->flags & PRISM_LAUNCH_INSIDE) && (by_keeper || (s->flags & PRISM_LAUNCH_COPY) || !is_target (s->text + 1)))
+      if (s->target[0] == 0 || !is_absolute (s->text) || strlen (s->text) > PRISM_WIRE_MAX_PATH)
         return false;
-      return s->target[0] != 0 && is_absolute (s->text) && strlen (s->text) <= PRISM_WIRE_MAX_PATH;
+      return (s->flags & PRISM_LAUNCH_INSIDE) == 0
+             || (!by_keeper && (s->flags & PRISM_LAUNCH_COPY) == 0 && is_target (s->text + 1));
     case PRISM_LAUNCH_DEVICE:
       return s->target[0] != 0 && is_absolute (s->text) && strlen (s->text) <= PRISM_WIRE_MAX_PATH;
     default:
