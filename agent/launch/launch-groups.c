@@ -94,24 +94,6 @@ fit_out (const struct launch_group *wanted, struct launch_made_group *group)
 }
 
 void
-launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again)
-{
-  for (uint32_t i = 0; i < plan->n_groups; i++)
-    {
-      struct launch_made_group *spare = again ? launch_spares_take (&plan->groups[i]) : NULL;
-      if (spare != NULL)
-        groups->made[groups->n++] = spare;
-      else
-        {
-          make_group (&plan->groups[i], groups);
-          fit_out (&plan->groups[i], groups->made[i]);
-          if (again)
-            launch_spares_describe (groups->made[i], &plan->groups[i]);
-        }
-    }
-}
-
-void
 launch_groups_begin (const struct launch_plan *plan, struct launch_groups *groups)
 {
   for (uint32_t i = 0; i < plan->n_groups; i++)
@@ -119,7 +101,7 @@ launch_groups_begin (const struct launch_plan *plan, struct launch_groups *group
 }
 
 static bool
-are_the_same (const struct launch_plan *plan, const struct launch_groups *groups)
+are_begun (const struct launch_plan *plan, const struct launch_groups *groups)
 {
   bool same = groups->n == plan->n_groups;
 
@@ -129,16 +111,26 @@ are_the_same (const struct launch_plan *plan, const struct launch_groups *groups
 }
 
 void
-launch_groups_go_on (const struct launch_plan *plan, struct launch_groups *groups)
+launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again)
 {
-  if (!are_the_same (plan, groups))
+  bool begun = are_begun (plan, groups);
+
+  if (!begun)
+    launch_groups_remove (groups, true);
+  for (uint32_t i = 0; i < plan->n_groups; i++)
     {
-      launch_groups_remove (groups, true);
-      launch_groups_make (plan, groups, false);
-      return;
+      struct launch_made_group *spare = again ? launch_spares_take (&plan->groups[i]) : NULL;
+      if (spare != NULL)
+        groups->made[groups->n++] = spare;
+      else
+        {
+          if (!begun)
+            make_group (&plan->groups[i], groups);
+          fit_out (&plan->groups[i], groups->made[i]);
+          if (again)
+            launch_spares_describe (groups->made[i], &plan->groups[i]);
+        }
     }
-  for (uint32_t i = 0; i < groups->n; i++)
-    fit_out (&plan->groups[i], groups->made[i]);
 }
 
 /* The slow way in, for a kernel that asks who writes rather than who opened: a

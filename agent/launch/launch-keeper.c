@@ -242,10 +242,7 @@ launch_release_inner (int to, size_t order_size, struct launch_groups *of)
   /* Made while the inner half goes on; it waits for them before anything can run. */
   if (plan.n_groups > 0)
     {
-      if (of->n > 0)
-        launch_groups_go_on (&plan, of);
-      else
-        launch_groups_make (&plan, of, is_resident);
+      launch_groups_make (&plan, of, is_resident);
       for (size_t i = 0; i < plan.n_groups; i++)
         fds[i] = of->made[i]->entry;
       launch_send_fds (to, &go, 1, fds, plan.n_groups);

@@ -137,10 +137,9 @@ struct launch_groups
   uint32_t n; /* of those that are there */
   struct launch_made_group *made[PRISM_LAUNCH_MAX_GROUPS];
 };
-void launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again);
-/* The folders alone; and what the plan wants then, of these where they are that. */
+/* begin(): the folders alone, ahead; make() goes on with these where they are what the plan wants. */
 void launch_groups_begin (const struct launch_plan *plan, struct launch_groups *groups);
-void launch_groups_go_on (const struct launch_plan *plan, struct launch_groups *groups);
+void launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups, bool again);
 void launch_groups_lift (struct launch_groups *groups);
 void launch_group_free (struct launch_made_group *group);
 bool launch_groups_admit (const struct launch_groups *groups, pid_t pid);

@@ -211,7 +211,7 @@ check_all_above (
       if (!check_above (&st, fd, up, folder, error))
         return FALSE;
     }
-  g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED, "%u above the plug-in folder %s: %s", up,
+  g_set_error (error, PRISM_PLUGIN_ERROR, PRISM_PLUGIN_ERROR_UNTRUSTED, "what is above the plug-in folder %s: %s",
                folder->path, g_strerror (errno));
   return FALSE;
 }

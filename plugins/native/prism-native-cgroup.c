@@ -233,9 +233,11 @@ hands_on (const char *folder, const char *controller)
 {
   static Text text;
   char path[PATH_MAX];
-  bool found = join (path, folder, "cgroup.subtree_control") && read_file (path, &text)
-               && has_word ((Part){ text.at, strlen (text.at) }, controller, ' ');
+  bool found;
 
+  if (!join (path, folder, "cgroup.subtree_control"))
+    return false;
+  found = read_file (path, &text) && has_word ((Part){ text.at, strlen (text.at) }, controller, ' ');
   forget (&text);
   return found;
 }

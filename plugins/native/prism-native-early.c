@@ -196,7 +196,7 @@ prism_native_write_head (struct prism_wire_writer *w, const PrismNativeHost *hos
 void
 prism_native_write_group_folder (char *folder, const char *parent, const char *id)
 {
-  strcpy (stpcpy (stpcpy (folder, parent), "/prism-"), id);
+  strcpy (stpcpy (stpcpy (folder, parent), "/" PRISM_NATIVE_GROUP_PREFIX), id);
 }
 
 /* Where the limits on memory and on processes are held, which every sandbox has. */

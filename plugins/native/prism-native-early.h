@@ -51,7 +51,8 @@ void prism_native_write_head (struct prism_wire_writer *w, const PrismNativeHost
 
 /* The folder of a sandbox's group for a controller that has a place; of the length of both
  * and PRISM_NATIVE_GROUP_MORE. */
-#define PRISM_NATIVE_GROUP_MORE sizeof "/prism-"
+#define PRISM_NATIVE_GROUP_PREFIX "prism-"
+#define PRISM_NATIVE_GROUP_MORE   (sizeof "/" PRISM_NATIVE_GROUP_PREFIX)
 void prism_native_write_group_folder (char *folder, const char *parent, const char *id);
 
 /* What is expected of a plan beside what all of them have. */

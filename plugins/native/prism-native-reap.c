@@ -5,6 +5,7 @@
 #include "prism-native-reap.h"
 
 #include "prism-native-cgroup-state.h"
+#include "prism-native-early.h"
 #include "prism-native-runtime.h"
 
 #include <errno.h>
@@ -14,12 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "prism-"
-
 static gboolean
 is_ours (const char *name)
 {
-  return g_str_has_prefix (name, PREFIX) && prism_native_is_id (name + strlen (PREFIX));
+  return g_str_has_prefix (name, PRISM_NATIVE_GROUP_PREFIX)
+         && prism_native_is_id (name + strlen (PRISM_NATIVE_GROUP_PREFIX));
 }
 
 typedef void (*LeftoverFunc) (const char *folder, const char *name, gpointer data);
@@ -64,7 +64,7 @@ visit_all (const PrismNativeCgroup *cgroup, LeftoverFunc func, gpointer data)
 static void
 add_reference (const char *folder, const char *name, gpointer data)
 {
-  g_hash_table_add (data, g_strdup (name + strlen (PREFIX)));
+  g_hash_table_add (data, g_strdup (name + strlen (PRISM_NATIVE_GROUP_PREFIX)));
 }
 
 char **
@@ -91,7 +91,7 @@ remove_one (const char *folder, const char *name, gpointer data)
 {
   prism_native_cgroup_thaw (folder);
   if (rmdir (folder) == 0)
-    g_hash_table_add (data, g_strdup (name + strlen (PREFIX)));
+    g_hash_table_add (data, g_strdup (name + strlen (PRISM_NATIVE_GROUP_PREFIX)));
 }
 
 guint

@@ -36,21 +36,21 @@ tear_down (NativeFixture *f, gconstpointer data)
 }
 
 void
+native_add_plain_test (const char *path, NativeTest test)
+{
+  g_test_add (path, NativeFixture, GINT_TO_POINTER (PLAIN), set_up, test, tear_down);
+}
+
+void
 native_add_test (const char *path, NativeTest test)
 {
   g_autofree char *again = g_strconcat (path, "/staying-launcher", NULL);
   g_autofree char *early = g_strconcat (path, "/early", NULL);
 
-  g_test_add (path, NativeFixture, GINT_TO_POINTER (PLAIN), set_up, test, tear_down);
+  native_add_plain_test (path, test);
   g_test_add (early, NativeFixture, GINT_TO_POINTER (EARLY), set_up, test, tear_down);
   if (geteuid () == 0)
     g_test_add (again, NativeFixture, GINT_TO_POINTER (BY_TEMPLATE), set_up, test, tear_down);
-}
-
-void
-native_add_plain_test (const char *path, NativeTest test)
-{
-  g_test_add (path, NativeFixture, GINT_TO_POINTER (PLAIN), set_up, test, tear_down);
 }
 
 void
