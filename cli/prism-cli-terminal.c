@@ -22,6 +22,7 @@
 #define CHUNK    (64 * 1024)
 #define DRAIN_MS 100
 #define END_MS   2000
+#define AGAIN_MS 100
 
 static struct
 {
@@ -43,8 +44,10 @@ typedef struct
   GError *error;
   GSource *input;
   GSource *drain;
-  guint8 *typed; /* on its way inside */
-  guint pending; /* callbacks that are still to come */
+  GSource *ends;    /* of an input that has ended */
+  guint8 *typed;    /* on its way inside */
+  gboolean sending; /* the end of file is */
+  guint pending;    /* callbacks that are still to come */
   gboolean output_ended;
   gboolean *timed_out;
 } Session;
@@ -229,12 +232,40 @@ on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
     watch_input (self);
 }
 
+static void
+on_end_sent (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Session *self = user_data;
+
+  g_output_stream_write_all_finish (G_OUTPUT_STREAM (source), result, NULL, NULL);
+  self->pending--;
+  self->sending = FALSE;
+}
+
+/* A terminal has no end that stays; it has a character, which only whoever reads just then
+ * takes for one. In the middle of a line it hands that over, and what comes while a shell
+ * changes the mode is lost. So it is typed until the command has ended: nothing else ever
+ * will be, and who waits for that would wait for ever. */
+static gboolean
+on_end (gpointer user_data)
+{
+  static const guint8 end_of_file = 4;
+  Session *self = user_data;
+
+  if (self->result != NULL || self->error != NULL || self->sending)
+    return G_SOURCE_CONTINUE;
+  self->sending = TRUE;
+  self->pending++;
+  g_output_stream_write_all_async (prism_process_get_stdin_stream (self->process), &end_of_file, 1, G_PRIORITY_DEFAULT,
+                                   self->cancellable, on_end_sent, self);
+
+  return G_SOURCE_CONTINUE;
+}
+
 static gboolean
 on_typed (int fd, GIOCondition condition, gpointer user_data)
 {
-  static const guint8 end_of_file = 4; /* a terminal has no other way to say it */
   Session *self = user_data;
-  GOutputStream *stdin_stream = prism_process_get_stdin_stream (self->process);
   gssize n = read (fd, self->typed, CHUNK);
 
   if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -244,11 +275,15 @@ on_typed (int fd, GIOCondition condition, gpointer user_data)
   if (n > 0)
     {
       self->pending++;
-      g_output_stream_write_all_async (stdin_stream, self->typed, n, G_PRIORITY_DEFAULT, self->cancellable, on_sent,
-                                       self);
+      g_output_stream_write_all_async (prism_process_get_stdin_stream (self->process), self->typed, n,
+                                       G_PRIORITY_DEFAULT, self->cancellable, on_sent, self);
+      return G_SOURCE_REMOVE;
     }
-  else
-    g_output_stream_write_all_async (stdin_stream, &end_of_file, 1, G_PRIORITY_DEFAULT, self->cancellable, NULL, NULL);
+
+  on_end (self);
+  self->ends = g_timeout_source_new (AGAIN_MS);
+  g_source_set_callback (self->ends, on_end, self, NULL);
+  g_source_attach (self->ends, self->context);
 
   return G_SOURCE_REMOVE;
 }
@@ -308,6 +343,7 @@ session_run (Session *self, gint64 timeout_ms, GCancellable *cancellable)
   g_source_destroy (cancelled);
   unwatch (&timeout);
   unwatch (&self->input);
+  unwatch (&self->ends);
   unwatch (&self->drain);
 }
 

@@ -39,7 +39,9 @@ typedef struct
   gboolean owns_to;
   GBytes *bytes; /* what is written now */
   gsize at;
-  int from; /* where more comes from; -1: nowhere */
+  guint8 last;    /* byte that was written; 0: none was */
+  gboolean ended; /* a terminal's: what is written now says so */
+  int from;       /* where more comes from; -1: nowhere */
   gboolean owns_from;
   gboolean from_ready;
   gboolean to_ready;
@@ -96,6 +98,7 @@ struct _PrismAgentExec
 
   PrismAgentOutput out[2];
   PrismAgentInput in;
+  int master; /* a terminal's, read to its end: with the last of them it would be hung up */
 };
 
 /* prism-agent-stdio.c and prism-agent-output.c */

@@ -511,7 +511,7 @@ exec_new (PrismAgentSandbox *sandbox, PrismExecOperation *operation)
       prism_agent_lifecycle_get_paused (prism_agent_sandbox_get_lifecycle (sandbox), self->began, &paused);
   gint64 timeout = prism_command_get_timeout_ms (self->command);
   self->give_up = timeout > 0 && timeout < G_MAXINT64 / 2000 ? self->began + timeout * 1000 : G_MAXINT64;
-  self->in.to = self->in.from = -1;
+  self->in.to = self->in.from = self->master = -1;
   gsize cap = (gsize)MIN (prism_command_get_max_output_bytes (self->command),
                           prism_agent_sandbox_get_limits (sandbox)->max_output_bytes);
   for (guint i = 0; i < 2; i++)

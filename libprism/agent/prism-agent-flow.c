@@ -9,9 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#define PIECE      (16u * 1024u)
-#define TURNS      16
-#define END_OF_TTY 4
+#define PIECE (16u * 1024u)
+#define TURNS 16
 
 static void
 close_from (PrismAgentChild *child, PrismAgentFlow *flow)
@@ -84,22 +83,24 @@ grant (PrismAgentChild *child, PrismAgentFlow *flow)
 static void
 end_flow (PrismAgentChild *child, PrismAgentFlow *flow)
 {
-  static const guint8 end = END_OF_TTY;
   flow->open = FALSE;
-  if (flow->frames)
+  if (flow->frames && !child->pty)
     {
       g_auto (PrismAgentFrame) frame = { 0 };
-      prism_agent_frame_init (&frame, child->pty ? PRISM_WIRE_IN : PRISM_WIRE_IN_EOF, 0, 0);
-      if (child->pty)
-        prism_agent_frame_put (&frame, end, 1);
+      prism_agent_frame_init (&frame, PRISM_WIRE_IN_EOF, 0, 0);
       prism_agent_channel_send (child->channel, &frame, child->ticket);
-    }
-  else if (flow->stream == 0 && child->pty && flow->to >= 0)
-    {
-      ssize_t n G_GNUC_UNUSED = write (flow->to, &end, 1);
     }
   close_from (child, flow);
   close_to (child, flow);
+}
+
+/* What a terminal is told before that: it may have to wait, like all that it is told. */
+static void
+fill_end (PrismAgentFlow *flow)
+{
+  flow->ended = TRUE;
+  flow->size = prism_agent_end_of_tty (flow->last);
+  flow->data = g_memdup2 (PRISM_AGENT_END_OF_TTY, flow->size);
 }
 
 /* FALSE: nothing to carry now. */
@@ -120,6 +121,11 @@ fill (PrismAgentChild *child, PrismAgentFlow *flow, gboolean over)
         end_flow (child, flow);
       return flow->size > 0;
     }
+  if (flow->ended)
+    {
+      end_flow (child, flow);
+      return FALSE;
+    }
   flow->data = g_malloc (PIECE);
   ssize_t n = read (flow->from, flow->data, PIECE);
   if (n > 0)
@@ -131,9 +137,11 @@ fill (PrismAgentChild *child, PrismAgentFlow *flow, gboolean over)
   g_clear_pointer (&flow->data, g_free);
   if (later && !over)
     prism_agent_watch_set (&flow->from_watch, &child->job, flow->from, EPOLLIN);
+  else if (flow->stream == 0 && child->pty)
+    fill_end (flow);
   else
     end_flow (child, flow);
-  return FALSE;
+  return flow->size > 0;
 }
 
 /* How much went; 0 = not now; nobody takes it = all. */
@@ -180,6 +188,7 @@ carry (PrismAgentChild *child, PrismAgentFlow *flow, gboolean over)
       if (n == 0)
         return;
       flow->at += n;
+      flow->last = flow->data[flow->at - 1];
       if (flow->at < flow->size)
         continue;
       flow->at = flow->size = 0;

@@ -117,10 +117,14 @@ read_failed (PrismAgentExec *self, PrismAgentOutput *output, ssize_t n)
       output->seen_empty = errno == EAGAIN && self->phase == PRISM_AGENT_EXEC_EXITED;
       return;
     }
-  /* End of file; a terminal's master says EIO when its last slave is gone. */
+  /* End of file; a terminal's master says EIO when its last slave is gone. That is not the
+   * command's end: many close all three before they exit, and a SIGHUP would be theirs. */
   if (self->waiter == NULL)
     prism_agent_watch_set (&output->watch, &self->job, output->fd, 0);
-  prism_clear_fd (&output->fd);
+  if (prism_command_get_pty_columns (self->command) > 0)
+    self->master = g_steal_fd (&output->fd);
+  else
+    prism_clear_fd (&output->fd);
 }
 
 static void

@@ -29,6 +29,8 @@ typedef struct
   guint8 *data;
   gsize size;
   gsize at;
+  guint8 last;    /* byte that went; 0: none did */
+  gboolean ended; /* a terminal's: what goes now says so */
   gsize owed; /* credit to give back when it is written */
   PrismAgentWatch from_watch;
   PrismAgentWatch to_watch;

@@ -8,6 +8,16 @@
 
 G_BEGIN_DECLS
 
+/* A terminal has no end of file, it has a character for it. In the middle of a line that
+ * only hands over what is there: then it takes two. */
+#define PRISM_AGENT_END_OF_TTY "\004\004"
+
+static inline gsize
+prism_agent_end_of_tty (guint8 last)
+{
+  return last == 0 || last == '\n' || last == '\r' || last == PRISM_AGENT_END_OF_TTY[0] ? 1 : 2;
+}
+
 /* The spec's limits, looked up once. */
 typedef struct
 {

@@ -17,7 +17,6 @@
 
 #define SMALL_READ (16u * 1024u)
 #define FRAMED_IN  (64u * 1024u)
-#define END_OF_TTY 4 /* ^D */
 
 /* --- making them --- */
 
@@ -219,6 +218,7 @@ void
 prism_agent_exec_close_streams (PrismAgentExec *self)
 {
   close_input (self);
+  prism_clear_fd (&self->master);
   for (guint i = 0; i < 2; i++)
     {
       PrismAgentOutput *output = &self->out[i];
@@ -254,23 +254,27 @@ write_quietly (int fd, const void *bytes, gsize size)
   return n;
 }
 
-/* No more comes: says so the way the command's input understands it. */
-static void
+/* No more comes: says so the way the command's input understands it. A terminal has to be
+ * told in bytes, which may have to wait like all others. TRUE: there are some. */
+static gboolean
 finish_input (PrismAgentExec *self)
 {
-  static const guint8 end = END_OF_TTY;
+  PrismAgentInput *in = &self->in;
   gboolean pty = prism_command_get_pty_columns (self->command) > 0;
-  if (self->in.framed)
+  if (pty && !in->ended)
+    {
+      in->ended = TRUE;
+      in->bytes = g_bytes_new_static (PRISM_AGENT_END_OF_TTY, prism_agent_end_of_tty (in->last));
+      return TRUE;
+    }
+  if (in->framed && !pty)
     {
       g_auto (PrismAgentFrame) frame = { 0 };
-      prism_agent_frame_init (&frame, pty ? PRISM_WIRE_IN : PRISM_WIRE_IN_EOF, 0, 0);
-      if (pty)
-        prism_agent_frame_put (&frame, end, 1);
+      prism_agent_frame_init (&frame, PRISM_WIRE_IN_EOF, 0, 0);
       prism_agent_channel_send (self->channel, &frame, self->ticket);
     }
-  else if (pty && self->in.to >= 0)
-    write_quietly (self->in.to, &end, 1);
   close_input (self);
+  return FALSE;
 }
 
 /* FALSE: nothing to write now. */
@@ -282,11 +286,8 @@ next_input (PrismAgentExec *self)
     return TRUE;
   g_clear_pointer (&in->bytes, g_bytes_unref);
   in->at = 0;
-  if (in->from < 0)
-    {
-      finish_input (self);
-      return FALSE;
-    }
+  if (in->from < 0 || in->ended)
+    return finish_input (self);
   if (!in->from_ready)
     return FALSE;
   in->from_ready = FALSE;
@@ -295,10 +296,7 @@ next_input (PrismAgentExec *self)
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return FALSE;
   if (n <= 0)
-    {
-      finish_input (self);
-      return FALSE;
-    }
+    return finish_input (self);
   in->bytes = g_bytes_new (local, (gsize)n);
   return TRUE;
 }
@@ -343,7 +341,10 @@ prism_agent_exec_feed (PrismAgentExec *self)
       if (n == 0)
         return FALSE;
       if (n > 0)
-        in->at += (gsize)n;
+        {
+          in->at += (gsize)n;
+          in->last = bytes[in->at - 1];
+        }
       else if (errno == EAGAIN)
         in->to_ready = FALSE;
       else if (errno != EINTR)

@@ -105,6 +105,22 @@ class OnTerminal(base.Case):
         done = self.run_prism('run', '-t', '--', 'sh', '-c', 'stty -echo; test -t 0 && read line && echo "got $line"', input=b'words\n')
         self.assertEqual((done.returncode, b'got words' in done.stdout), (0, True), done)
 
+    def test_input_ends(self):
+        """an input that ends in the middle of a line has an end inside; a shell that would be asked again has, too"""
+        for options in ([], ['--json']):
+            with self.subTest(options):
+                done = self.run_prism('run', '-t', *options, '--', 'cat', input=b'words')
+                self.assertEqual((done.returncode, b'wordswords' in done.stdout), (0, True), done)
+        done = self.run_prism('run', '-t', '--', 'sh', '-c', 'cat; cat; cat; exit 6', input=b'words')
+        self.assertEqual(done.returncode, 6, done)
+        done = self.run_prism('shell', '-t', input=b'echo $((6*7))\n')
+        self.assertEqual((done.returncode, b'42' in done.stdout), (0, True), done)
+
+    def test_closed(self):
+        """a command that closes its terminal before it exits is not hung up for that"""
+        done = self.run_prism('run', '-t', '--json', '--', 'sh', '-c', 'exec <&- >&- 2>&-; sleep 0.3; exit 5')
+        self.assertEqual((done.returncode, json.loads(done.stdout)['outcome']), (5, 'exited'), done)
+
     def test_background(self):
         """a shell's background job runs on, without a terminal and without input, rather than be stopped"""
         terminal = Terminal(self, ['-mc', '"$0" run -- sh -c "cat; test -t 1 || echo plain; exit 7" & wait $!; echo status $?', PRISM],

@@ -441,6 +441,16 @@ test_pty_exec (Box *box)
   g_assert_cmpuint (g_bytes_get_size (prism_result_get_stderr (result)), ==, 0);
 }
 
+/* Many close their terminal before they exit: they are not hung up for that. */
+static void
+test_pty_closed (Box *box)
+{
+  g_autoptr (PrismCommand) command = terminal ("exec <&- >&- 2>&-; sleep 0.3; exit 4");
+  g_autoptr (PrismResult) result = box_run (box, command);
+
+  assert_exited (result, 4);
+}
+
 void
 add_process_tests (Lacks lacks)
 {
@@ -461,6 +471,7 @@ add_process_tests (Lacks lacks)
     return;
   box_add ("/process/pty", test_pty);
   box_add ("/process/pty-keys", test_pty_keys);
+  box_add ("/process/pty-closed", test_pty_closed);
   box_add ("/process/pty-exec", test_pty_exec);
   box_add ("/process/pty-quick", test_pty_quick);
 }
