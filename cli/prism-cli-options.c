@@ -6,6 +6,7 @@
 #include "prism-cli-approve.h"
 
 #include "prism-cli-egress.h"
+#include "prism-cli-export.h"
 #include "prism-cli-names.h"
 #include "prism-cli-property.h"
 #include "prism-cli-workspace.h"
@@ -302,6 +303,8 @@ new_spec (const PrismCliOptions *self, PrismBackend *backend, GError **error)
                                      "that is not copied is on the host already"));
       return NULL;
     }
+  if (self->export_path != NULL && !prism_cli_export_check (self->export_path, error))
+    return NULL;
   if ((!remote || self->workspace != NULL) && (workspace = prism_cli_workspace (self->workspace, mode, error)) == NULL)
     return NULL;
 

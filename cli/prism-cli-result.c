@@ -3,6 +3,7 @@
 #include "prism-cli-result.h"
 
 #include "prism-cli-audit.h"
+#include "prism-cli-export.h"
 #include "prism-cli-json.h"
 #include "prism-cli-names.h"
 #include "prism-cli-signals.h"
@@ -229,9 +230,11 @@ hint_not_found (const PrismCliRun *run, const PrismCliOptions *options)
   if (name == NULL || (found = g_find_program_in_path (name)) == NULL || !g_path_is_absolute (found))
     return;
 
+  /* A folder that is shown is not one that is looked in: it has to be named as well. */
   folder = g_path_get_dirname (found);
-  prism_cli_hint (_ ("hint: this machine has it at %s, which the sandbox does not show; --ro %s shows it"), found,
-                  folder);
+  prism_cli_hint (_ ("hint: this machine has it at %s, which is not in the sandbox or not in its PATH; --ro %s -- %s "
+                     "shows and runs it"),
+                  found, folder, found);
 }
 
 static void
@@ -303,16 +306,6 @@ print_verbose (const PrismCliRun *run)
                      run->close_us / 1000.0);
 }
 
-static void
-explain_export (const PrismTreeIdentity *identity, const char *path)
-{
-  g_autofree char *entries = g_strdup_printf ("%" G_GUINT64_FORMAT, prism_tree_identity_get_entries (identity));
-  g_autofree char *bytes = g_strdup_printf ("%" G_GUINT64_FORMAT, prism_tree_identity_get_bytes (identity));
-
-  prism_cli_message (_ ("exported %s: sha256 %s, %s entries, %s bytes"), path,
-                     prism_tree_identity_get_sha256 (identity), entries, bytes);
-}
-
 #define MOST_DENIED 5
 
 /* What a program inside may have said in words of its own, or not at all. */
@@ -366,5 +359,5 @@ prism_cli_run_explain (const PrismCliRun *run, const PrismCliOptions *options)
   if (run->audit != NULL && !options->quiet && !options->json)
     explain_denied (run->audit);
   if (run->identity != NULL && !options->quiet && !options->json)
-    explain_export (run->identity, options->export_path);
+    prism_cli_export_explain (run->identity, options->export_path);
 }

@@ -3,6 +3,7 @@
  * fresh sandbox, under run's options. */
 #include "prism-cli-approve.h"
 #include "prism-cli-execute.h"
+#include "prism-cli-export.h"
 #include "prism-cli-json.h"
 #include "prism-cli-signals.h"
 
@@ -12,6 +13,7 @@
 
 #define EXIT_TOOL_FAILED 1
 #define MOST_ARGUMENTS   (200 * 1024 * 1024)
+#define AUDIT_MS         5000
 
 /* --- list --------------------------------------------------------------------------------- */
 
@@ -169,6 +171,33 @@ call_in (PrismSandbox *sandbox,
   return tool != NULL ? prism_tool_call (tool, arguments, context, cancellable, error) : NULL;
 }
 
+/* Also where the tool failed, as prism run does whatever a command's exit status. */
+static gboolean
+export_copy (const PrismCliOptions *options, PrismSandbox *sandbox, GCancellable *cancellable, GError **error)
+{
+  PrismTreeIdentity *identity;
+
+  if (options->export_path == NULL || g_cancellable_is_cancelled (cancellable))
+    return TRUE;
+  identity = prism_cli_export (sandbox, options->export_path, options->quiet, cancellable, error);
+  if (identity == NULL)
+    return FALSE;
+  if (!options->quiet)
+    prism_cli_export_explain (identity, options->export_path);
+  prism_tree_identity_free (identity);
+  return TRUE;
+}
+
+/* What was asked to be written down and was not is an error of the call. */
+static gboolean
+flush_audit (PrismSandboxSpec *spec, GError **error)
+{
+  g_autoptr (PrismAuditLog) audit = NULL;
+
+  g_object_get (spec, "audit", &audit, NULL);
+  return audit == NULL || prism_audit_log_flush (audit, AUDIT_MS, error);
+}
+
 static PrismToolResult *
 call (
     const PrismCliOptions *options, const char *name, const char *arguments, GCancellable *cancellable, GError **error)
@@ -183,11 +212,15 @@ call (
   if (sandbox == NULL)
     return NULL;
   result = call_in (sandbox, spec, options, name, arguments, cancellable, error);
+  if (result != NULL && !export_copy (options, sandbox, cancellable, error))
+    g_clear_object (&result);
   if (!prism_sandbox_close (sandbox, NULL, &unclosed) && result != NULL)
     {
       g_clear_object (&result);
       g_propagate_prefixed_error (error, g_steal_pointer (&unclosed), _ ("removing the sandbox: "));
     }
+  if (result != NULL && !flush_audit (spec, error))
+    g_clear_object (&result);
   return result;
 }
 
@@ -262,6 +295,20 @@ run_call (const PrismCliOptions *options, const char *name, const char *written)
   return status_of (result);
 }
 
+/* What a call has no use for, or says itself. */
+static gboolean
+check_options (const PrismCliOptions *options, GError **error)
+{
+  if (options->tty || options->no_tty || options->no_input)
+    return prism_cli_bad_value (error, _ ("tool call: --tty, --no-tty and --no-input are for prism run: a tool has "
+                                          "neither a terminal nor an input"));
+  if (options->timeout != NULL)
+    return prism_cli_bad_value (
+        error,
+        _ ("tool call: --timeout is for prism run: a tool that may take long has one among its arguments, in JSON"));
+  return TRUE;
+}
+
 /* NAME and JSON may come before the options or after them. */
 static int
 parse_call (int argc, char **argv)
@@ -277,7 +324,8 @@ parse_call (int argc, char **argv)
       argv += 2;
       argc -= 2;
     }
-  if (!prism_cli_options_parse (&options, prism_cli_find_command ("tool"), argc, argv, &error))
+  if (!prism_cli_options_parse (&options, prism_cli_find_command ("tool"), argc, argv, &error)
+      || !check_options (&options, &error))
     return prism_cli_fail (&options, error);
   if (!first && options.argv[0] != NULL && options.argv[1] != NULL && options.argv[2] == NULL)
     {

@@ -68,7 +68,8 @@ class Status(base.Case):
         os.mkdir(work)
         done = self.run_prism('run', '--', 'my-tool', cwd=work, env={'PATH': tools + ':' + os.environ['PATH']})
         self.assertEqual(done.returncode, 127, done)
-        self.assertIn(f'--ro {tools}'.encode(), done.stderr)
+        self.assertIn(f'--ro {tools} -- {path} '.encode(), done.stderr)
+        self.assertEqual(self.run_prism('run', '--ro', tools, '--', path, cwd=work).stdout, b'mine\n')
 
     def test_bad_options(self):
         """125 for what prism itself does not take; the reason names it"""

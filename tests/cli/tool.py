@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tarfile
 
 import base
 
@@ -46,6 +47,23 @@ class Tools(base.Case):
         self.assertEqual((done.returncode, b'image/png' in done.stderr), (0, True), done)
         got = json.loads(self.call('shell', {'command': 'exit 3'}, '--json').stdout)
         self.assertEqual(got['metadata']['exitCode'], 3, got)
+
+    def test_export(self):
+        """--export writes the copy out after a call, too"""
+        done = self.call('write', {'path': 'new', 'content': 'hi'}, '--workspace-mode', 'copy', '--export', 'out.tar')
+        self.assertEqual((done.returncode, b'exported out.tar: sha256 ' in done.stderr), (0, True), done)
+        with tarfile.open(os.path.join(self.folder, 'out.tar')) as archive:
+            self.assertIn('new', {name.lstrip('./') for name in archive.getnames()})
+        self.assertEqual(os.listdir(self.folder), ['out.tar'])
+
+    def test_options(self):
+        """an option of run that would be taken and do nothing is refused"""
+        for options in (['--timeout', '1s'], ['-t'], ['-T'], ['-n']):
+            with self.subTest(options):
+                done = self.call('write', {'path': 'new', 'content': 'hi'}, *options)
+                self.assertEqual((done.returncode, b'are for prism run' in done.stderr or b'is for prism run' in done.stderr),
+                                 (125, True), done)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_changes(self):
         """what a tool writes is in the workspace, and what it may not reach is as it was"""
