@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define LAST_WORDS  500u /* ms that a host has for reading why the agent ended */
+#define STARTING    5u   /* ms: who is at work later than that goes on for longer */
 #define MAX_WATCHES (16u + 4u * PRISM_WIRE_MAX_IDS)
 
 struct agent agent;
@@ -79,6 +80,14 @@ agent_close (int *fd)
   if (*fd >= 0)
     close (*fd);
   *fd = -1;
+}
+
+void
+agent_go_anywhere (void)
+{
+  if (agent.options.cpus != NULL)
+    syscall (SYS_sched_setaffinity, 0, agent.options.cpus_size, agent.options.cpus);
+  agent.options.cpus = NULL;
 }
 
 /* --- SETUP and the way of a request ------------------------------------------------ */
@@ -321,7 +330,7 @@ begin (const struct agent_options *options)
   agent.pid = getpid ();
   agent.init = agent.pid == 1;
   agent.wall = AGENT_NEVER;
-  agent.now = agent_clock ();
+  agent.now = agent.began = agent_clock ();
   if (!options->hardened) /* else the launcher did, or a test's plan said not to */
     prctl (PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (!agent.init)
@@ -419,6 +428,8 @@ turn (void)
   agent.now = agent_clock ();
   if (agent.now >= agent.wall)
     agent.over = true;
+  if (agent.now - agent.began >= STARTING)
+    agent_go_anywhere ();
   for (unsigned i = 0; n > 0 && i < watch_count && !agent.over; i++)
     if (watched[i].revents != 0)
       {

@@ -43,6 +43,7 @@ struct agent
   int notify;    /* eventfd: a shim has news */
   int signals;   /* signalfd */
   uint64_t now;  /* ms, as of this turn of the loop */
+  uint64_t began;
   uint64_t wall; /* when it is over */
   uint8_t boot[16];
   uint8_t *scratch; /* AGENT_BULK bytes, contents good for nobody after a call */
@@ -57,6 +58,8 @@ void agent_watch (int fd, short events, agent_ready ready, void *data);
 /* The loop turns again at `when` at the latest. */
 void agent_wake_at (uint64_t when);
 uint64_t agent_clock (void);
+/* From where it was put to start, before anything that may take a while. */
+void agent_go_anywhere (void);
 /* The connection is over. */
 void agent_disconnected (void);
 /* A host is there: the first or the next one. */
@@ -164,6 +167,7 @@ struct agent_shim
   struct agent_shim *next;
   pid_t pid;
   void *region;
+  const void *cpus;       /* not NULL: it is still where the agent started */
   _Atomic uint32_t state; /* enum agent_shim_state; a futex */
   _Atomic uint32_t tell;  /* STARTED is to be told too */
   bool killed;            /* the agent did it */

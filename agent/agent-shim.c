@@ -184,6 +184,13 @@ confine (void)
   return error < 0 ? error : launch_load_seccomp ();
 }
 
+/* The command before its first step, the shim as soon as there is time. */
+AGENT_RAW static long
+go_anywhere (const struct agent_shim *shim)
+{
+  return shim->cpus == NULL ? 0 : raw (SYS_sched_setaffinity, 0, (long)agent.options.cpus_size, (long)shim->cpus, 0);
+}
+
 AGENT_RAW static void
 command_run (void *data)
 {
@@ -192,6 +199,8 @@ command_run (void *data)
   uint64_t no_signals = 0;
   long error;
 
+  if ((error = go_anywhere (shim)) < 0)
+    fail (shim, AGENT_STAGE_CONFINE, error);
   raw (SYS_setsid, 0, 0, 0, 0);
   if (start->terminal && (error = raw (SYS_ioctl, start->in, TIOCSCTTY, 0, 0)) < 0)
     fail (shim, AGENT_STAGE_TERMINAL, error);
@@ -306,6 +315,8 @@ shim_serve (struct agent_shim *shim)
   atomic_store (&shim->state, AGENT_SHIM_STARTED);
   if (atomic_load (&shim->tell))
     tell ();
+  go_anywhere (shim);
+  shim->cpus = NULL;
   shim_reap (shim);
   atomic_store (&shim->state, AGENT_SHIM_DONE);
   tell ();
@@ -373,6 +384,7 @@ shim_new (void)
   place = (struct place *)(void *)(region + REGION - 4 * PAGE);
   _Static_assert(sizeof *place <= 4 * PAGE, "the record has its own pages");
   place->shim.region = region;
+  place->shim.cpus = agent.options.cpus;
   place->files.rlim_cur = place->files.rlim_max = wanted (agent.settings.open_files);
   place->data.rlim_cur = place->data.rlim_max = wanted (agent.settings.data_bytes);
   pid = agent_clone (CLONE_VM | CLONE_FILES | SIGCHLD, region + REGION - 4 * PAGE, NULL, shim_run, &place->shim);

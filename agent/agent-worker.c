@@ -160,6 +160,7 @@ agent_worker_start (struct agent_job *job)
   bool framed_in = job->in.stream == 3;
 
   job->waiting = false;
+  agent_go_anywhere ();
   job->record = malloc (RECORD);
   if (job->record == NULL || pipe2 (results, O_CLOEXEC) != 0 || (framed_in && pipe2 (in, O_CLOEXEC) != 0)
       || (job->pid = fork ()) < 0)

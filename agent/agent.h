@@ -15,6 +15,10 @@ struct agent_options
   bool netns_command;   /* a fresh, empty network namespace for each command; the agent then keeps CAP_SYS_ADMIN and loads the filter in each child */
   bool hardened;        /* the launcher did no_new_privs, seccomp, Landlock and dropped capabilities already */
   bool default_signals; /* no signal is ignored or handled: the launcher saw to that */
+  /* It was put on one CPU, to start there: the set of those where it may go on, and where
+   * whatever it starts may run, for sched_setaffinity(). NULL: where it is. */
+  const void *cpus;
+  size_t cpus_size;
   const char *dial;     /* unix socket to dial, and to redial after EOF when kept */
   int hosts;            /* kept without dialling: a SOCK_SEQPACKET on which connected sockets to the next hosts come; -1 = none */
 };

@@ -37,9 +37,9 @@
  * `prism-agent --launch many` is the launcher that stays, for a host that makes one
  * sandbox after another, as root: it listens on 5, a SOCK_SEQPACKET too. A REQUEST is
  * one packet of at most PRISM_LAUNCH_MAX_REQUEST bytes,
- *   u8 1 if others of the host's launchers are at work too, u32 size of a plan to make a
- *   template, that plan, a plan that uses one (size 0: the same template as the request
- *   before),
+ *   u8 1 if others of the host's launchers are at work too, u32 CPU on which this one is to
+ *   do its work for now (~0: on any), u32 size of a plan to make a template, that plan, a
+ *   plan that uses one (size 0: the same template as the request before),
  * with two descriptors, the agent's control end and the keeper's end. It starts a
  * keeper for each, which is as one that the host started itself; it ends by itself
  * when nothing was asked for a second, and its sandboxes live on without it.

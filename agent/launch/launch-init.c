@@ -290,6 +290,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
   limit_watchers ();
   launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   harden ();
+  options.cpus = launch_place_cpus (&options.cpus_size);
   launch_ready (probe ());
   /* Nothing but the control socket is left: not the keeper's, nor what it came with. One
    * that is detached is handed its next hosts by the keeper. */

@@ -235,6 +235,7 @@ be_porter (struct errand *errand)
   for (;;)
     {
       take_errand (errand);
+      launch_place_at (made.place);
       take_turns (made.ahead);
       start_here (errand->socket);
       errand->inner = inner;

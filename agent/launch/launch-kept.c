@@ -50,6 +50,7 @@ static jmp_buf failed;
 static struct
 {
   struct kept kept;
+  int place;   /* launch-place.c */
   size_t size; /* 0: nothing to begin with */
   struct launch_plan plan;
 } ahead = { .kept = { .inner = -1, .socket = -1, .host = -1, .net = -1, .hand = -1 } };
@@ -197,6 +198,7 @@ be_hand (const struct kept *self)
     plan.groups[i].folder = self->groups.made[i]->folder;
   dup2 (self->host, PRISM_LAUNCH_KEEPER_FD);
   syscall (SYS_close_range, PRISM_LAUNCH_KEEPER_FD + 1, ~0u, 0);
+  launch_place_anywhere ();
   launch_keep_no_more ();
   launch_be_hand (&plan, inner);
 }
@@ -300,6 +302,7 @@ begin (struct kept *self, const struct launch_ready_made *template, size_t size,
   made.ahead = is_ahead;
   made.by_porter = true;
   made.may_ask = self->may_ask = !can_join;
+  made.place = launch_place ();
   self->socket = launch_lift (launch_start_inner (launch_current_plan (size), &made, &self->inner));
 }
 
@@ -370,6 +373,7 @@ launch_kept_prepare (const struct launch_ready_made *template, bool now)
   if (setjmp (failed) == 0)
     {
       memcpy (launch_plan_bytes, ahead_bytes, ahead.size);
+      ahead.place = launch_place ();
       begin (&ahead.kept, template, ahead.size, true);
     }
   else
@@ -406,6 +410,7 @@ start (struct kept *self, const struct launch_ready_made *template, const struct
       self->socket = ahead.kept.socket;
       self->net = ahead.kept.net;
       self->may_ask = ahead.kept.may_ask;
+      launch_place_begun (self->inner, ahead.place);
       ahead.kept = nothing;
       order = size;
     }

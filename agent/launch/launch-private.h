@@ -67,11 +67,12 @@ struct launch_ready_made
   bool ahead;
   bool by_porter; /* one process in the template starts one after another */
   bool may_ask;   /* to be moved into its groups; else it must be able to itself */
+  int place;      /* launch-place.c: of the porter, and what it starts */
 };
 
 #define LAUNCH_NOTHING_MADE                                                                                            \
   {                                                                                                                    \
-    -1, -1, -1, false, false, true                                                                                     \
+    -1, -1, -1, false, false, true, -1                                                                                 \
   }
 #define LAUNCH_MAX_FDS (PRISM_LAUNCH_MAX_SHOWN + PRISM_LAUNCH_MAX_GROUPS + 2)
 
@@ -259,6 +260,16 @@ bool launch_told_to_stop (void);
 /* Listens to a host for another keeper, whose child that process is. */
 _Noreturn void launch_be_hand (const struct launch_plan *plan, pid_t inner);
 extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
+
+/* launch-place.c: on which CPU the launcher that stays works; -1: wherever. What it starts
+ * works there too, and says when it is to go on anywhere; false and errno: it may not. One
+ * that was begun ahead is put where the launcher is now, if it was put somewhere. */
+void launch_place_remember (void);
+void launch_place_at (int cpu);
+int launch_place (void);
+bool launch_place_anywhere (void);
+const void *launch_place_cpus (size_t *size);
+void launch_place_begun (pid_t pid, int begun_at);
 
 /* launch-server.c: the launcher that stays. Its own descriptors lie above those of what
  * it starts. */

@@ -26,6 +26,7 @@
 #define IDLE_MS     1000
 #define REFILL_MS   1
 #define SETTLED_MS  5
+#define PLACED_MS   20
 #define TEMPLATE_MS 10000
 
 static uint8_t template_plan[PRISM_LAUNCH_MAX_REQUEST];
@@ -91,6 +92,7 @@ be_keeper (const uint8_t *plan, size_t size, int control, int keeper, const stru
   own.mntns = settle (made->mntns, at++);
   own.netns = settle (made->netns, at++);
   syscall (SYS_close_range, at, ~0u, 0);
+  launch_place_anywhere ();
   launch_shown_forget ();
   launch_keep_no_more ();
   launch_keep (size, &own);
@@ -212,6 +214,7 @@ receive (int flags)
   request.keeper = fds[1];
   r = prism_wire_read_from (bytes, (size_t)size);
   is_one_of_several = prism_wire_u8 (&r) != 0;
+  launch_place_at ((int)prism_wire_u32 (&r));
   request.template_size = prism_wire_u32 (&r);
   if (!r.bad && request.template_size <= (size_t)(r.end - r.at))
     {
@@ -247,6 +250,7 @@ begin (void)
   launch_probe_remember ();
   launch_limit_core ();
   launch_install_early_filter ();
+  launch_place_remember ();
   launch_watch_signals (&open_mask);
   launch_keep_many (&open_mask);
 }
@@ -262,7 +266,7 @@ step (int waited)
   bool now = is_one_of_several || waited >= (launch_kept_count () > 0 ? SETTLED_MS : REFILL_MS);
   bool missing = requests >= 0 && (launch_pool_refill (template.userns) | launch_kept_prepare (&template, now));
   bool busy = launch_kept_finish ();
-  int ms = busy || (missing && waited < IDLE_MS) ? REFILL_MS : IDLE_MS, n;
+  int ms = busy || (missing && waited < IDLE_MS) ? REFILL_MS : launch_place () >= 0 ? PLACED_MS : IDLE_MS, n;
   const struct timespec timeout = { ms / 1000, ms % 1000 * 1000000L };
 
   fds[0] = (struct pollfd){ requests, POLLIN, 0 };
@@ -273,6 +277,8 @@ step (int waited)
   launch_kept_finish ();
   if (n > 0 && fds[0].revents != 0 && !receive (0))
     take_no_more ();
+  if (n == 0 && waited + ms >= PLACED_MS)
+    launch_place_anywhere ();
   return n == 0 ? waited + ms : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <libprism/prism.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,6 +36,7 @@ struct _PrismNativeServer
   GBytes *template; /* that it was told of last */
   guint refs, starting, kept;
   gint64 asked; /* when, last */
+  int place;    /* the CPU where it works, or -1 */
 };
 
 static GMutex lock;
@@ -115,6 +117,7 @@ start (const char *agent)
   self->refs = 1;
   self->host = getpid ();
   self->socket = ends[0];
+  self->place = -1;
   fds[2] = ends[1];
   if (prism_native_spawn (agent, TRUE, fds, &self->pid) != 0)
     self->pid = -1;
@@ -158,10 +161,19 @@ find_idlest (void)
 }
 
 static PrismNativeServer *
-choose (const char *agent)
+find_at (int place)
+{
+  for (guint i = 0; place >= 0 && i < n_all; i++)
+    if (all[i]->place == place)
+      return all[i];
+  return NULL;
+}
+
+static PrismNativeServer *
+choose (const char *agent, int here)
 {
   static guint most; /* of the lock, too */
-  PrismNativeServer *found = find_idlest (), *more = NULL;
+  PrismNativeServer *found = find_idlest (), *more = NULL, *near = find_at (here);
 
   if (found == NULL)
     return start (agent);
@@ -171,6 +183,8 @@ choose (const char *agent)
   if (crowd >= ENOUGH && n_all < most)
     more = start (agent);
   crowd = more != NULL ? 0 : MIN (crowd, ENOUGH);
+  if (more == NULL && near != NULL && near->starting == 0)
+    return near;
   return more != NULL ? more : found;
 }
 
@@ -183,14 +197,25 @@ is_one_of_several (const PrismNativeServer *self, gint64 now)
   return FALSE;
 }
 
+/* Several at once work where their callers wait, no two in one place. */
+static void
+place (PrismNativeServer *self, gboolean several, int here)
+{
+  if (!several)
+    self->place = -1;
+  else if (self->starting == 0 && find_at (here) == NULL)
+    self->place = here;
+}
+
 static gboolean
-send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int ends[2])
+send_request (PrismNativeServer *self, int here, GBytes *template, GBytes *plan, const int ends[2])
 {
   gboolean known = self->template != NULL && g_bytes_equal (self->template, template);
   gsize template_size, plan_size;
   const void *template_bytes = g_bytes_get_data (template, &template_size);
   const void *plan_bytes = g_bytes_get_data (plan, &plan_size);
-  guint8 head[5];
+  guint8 head[9];
+  gboolean several;
   gsize told = known ? 0 : template_size;
   struct prism_wire_writer w = prism_wire_write_to (head, sizeof head);
   struct iovec parts[3] = { { head, sizeof head },
@@ -200,7 +225,10 @@ send_request (PrismNativeServer *self, GBytes *template, GBytes *plan, const int
   if (sizeof head + template_size + plan_size > PRISM_LAUNCH_MAX_REQUEST)
     return FALSE;
   self->asked = g_get_monotonic_time ();
-  prism_wire_put (&w, is_one_of_several (self, self->asked), 1);
+  several = is_one_of_several (self, self->asked);
+  place (self, several, here);
+  prism_wire_put (&w, several, 1);
+  prism_wire_put (&w, (guint32)self->place, 4);
   prism_wire_put (&w, told, 4);
   if (!prism_native_packet_send (self->socket, parts, G_N_ELEMENTS (parts), ends, 2))
     return FALSE;
@@ -216,11 +244,12 @@ PrismNativeServer *
 prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, const int ends[2], GError **error)
 {
   PrismNativeServer *self;
+  int here = sched_getcpu ();
 
   g_mutex_lock (&lock);
   forget_parents_servers ();
-  self = choose (agent);
-  if (self != NULL && !send_request (self, template, plan, ends))
+  self = choose (agent, here);
+  if (self != NULL && !send_request (self, here, template, plan, ends))
     self = NULL;
   if (self != NULL)
     {

@@ -447,6 +447,76 @@ test_crowd (Fixture *f, gconstpointer data)
     g_assert_cmpint (g_get_monotonic_time (), <, deadline);
 }
 
+/* The CPUs where that process may run; NULL: it is gone. */
+static char *
+allowed_cpus (pid_t pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/status", pid), *text = NULL;
+  const char *line = g_file_get_contents (path, &text, NULL, NULL) ? strstr (text, "\nCpus_allowed_list:\t") : NULL;
+
+  return line != NULL ? g_strndup (strchr (line, '\t') + 1, strcspn (strchr (line, '\t') + 1, "\n")) : NULL;
+}
+
+#define ALLOWED(pid) "sed -n 's/^Cpus_allowed_list:\t//p' /proc/" pid "/status"
+
+static gpointer
+run_placed_lane (gpointer data)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+  g_autofree char *usual = allowed_cpus (getpid ());
+  Lane *lane = data;
+
+  do
+    {
+      g_autoptr (PrismSandbox) sandbox = create (lane->fixture);
+      g_autofree char *first = library_run (sandbox, ALLOWED ("self"));
+      gboolean elsewhere = FALSE;
+      g_assert_cmpstr (first, ==, usual);
+      /* A moment later its agent and what keeps the command are not held to one either. */
+      while (!elsewhere)
+        {
+          g_autofree char *agent = library_run (sandbox, ALLOWED ("1"));
+          g_autofree char *shim = library_run (sandbox, ALLOWED ("$PPID"));
+          elsewhere = strcmp (agent, usual) == 0 && strcmp (shim, usual) == 0;
+          g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+        }
+      library_close (sandbox);
+    }
+  while (!g_atomic_int_get (lane->enough));
+  return NULL;
+}
+
+static gboolean
+is_on_one_cpu (pid_t launcher)
+{
+  g_autofree char *allowed = launcher > 0 ? allowed_cpus (launcher) : NULL;
+
+  return allowed != NULL && strpbrk (allowed, "-,") == NULL;
+}
+
+/* Launchers that are at work at once stay each on a CPU; no command ever does, and nothing
+ * for longer than it takes to start. */
+static void
+test_places (Fixture *f, gconstpointer data)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+  gboolean expected = geteuid () == 0 && g_get_num_processors () > 1;
+  GThread *threads[2];
+  gint enough = 0;
+  Lane lane = { f, &enough };
+  pid_t one = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("lane", run_placed_lane, &lane);
+  while (expected && (find_launchers (&one) < 2 || !is_on_one_cpu (one)))
+    g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+  g_atomic_int_set (&enough, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+  while (expected && find_launchers (&one) > 0 && is_on_one_cpu (one))
+    g_assert_cmpint (g_get_monotonic_time (), <, deadline);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -461,5 +531,6 @@ main (int argc, char **argv)
   ADD ("launcher-killed", test_launcher_killed);
   ADD ("spares-of-killed", test_spares_of_killed);
   ADD ("crowd", test_crowd);
+  ADD ("places", test_places);
   return g_test_run ();
 }
