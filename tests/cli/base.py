@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -33,12 +32,6 @@ def processes():
             with contextlib.suppress(OSError):
                 with open(f'/proc/{pid}/cmdline', 'rb') as file:
                     yield file.read()
-
-
-# Who starts this in the background, or by nohup, has some of these ignored, and prism would keep to that.
-for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-    if signal.getsignal(number) == signal.SIG_IGN:
-        signal.signal(number, signal.SIG_DFL)
 
 
 class Case(unittest.TestCase):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """unittest, reported as TAP. taptest.main() at the end of a test program."""
+import signal
 import sys
 import traceback
 import unittest
@@ -44,6 +45,10 @@ class _Result(unittest.TestResult):
 
 
 def main():
+    # Who starts this in the background, or by nohup, has some of these ignored, and prism would keep to that.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     suite = unittest.TestLoader().loadTestsFromModule(sys.modules['__main__'])
     names = sys.argv[1:]
     tests = [t for group in suite for t in group if not names or any(n in t.id() for n in names)]
