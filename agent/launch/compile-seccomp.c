@@ -106,6 +106,8 @@ static const struct
   { "O_CREAT", 0100 },
   { "O_TMPFILE", 020000000 },
   { "RLIMIT_CORE", 4 },
+  { "F_SETLEASE", 1024 },
+  { "F_SETDELEG", 1040 },
 };
 
 static uint32_t arch_token, audit_arch;

@@ -126,6 +126,17 @@ launch_limit_core (void)
   set_limit (RLIMIT_CORE, 1);
 }
 
+/* What all of one user's programs have one quota of, his sandboxes among them: the kernel
+ * counts it for this sandbox alone as well, and none may take it all. */
+static void
+halve_limit (int resource)
+{
+  struct rlimit limit;
+
+  if (getrlimit (resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
+    set_limit (resource, limit.rlim_max / 2);
+}
+
 static void
 set_limits (void)
 {
@@ -139,6 +150,9 @@ set_limits (void)
     set_limit (RLIMIT_NPROC, the_plan->processes);
   if (the_plan->data_bytes > 0)
     set_limit (RLIMIT_DATA, the_plan->data_bytes);
+  halve_limit (RLIMIT_SIGPENDING); /* of timers too */
+  halve_limit (RLIMIT_MSGQUEUE);
+  halve_limit (RLIMIT_MEMLOCK);
 }
 
 static void

@@ -26,7 +26,7 @@ foreign ENOSYS
 
 # Files, memory, time, signals, processes: what ordinary programs are made of.
 allow read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
-allow dup dup2 dup3 fcntl flock fsync fdatasync sync syncfs sync_file_range truncate ftruncate fallocate fadvise64
+allow dup dup2 dup3 flock fsync fdatasync sync syncfs sync_file_range truncate ftruncate fallocate fadvise64
 allow stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir getdents getdents64
 allow rename renameat renameat2 link linkat unlink unlinkat symlink symlinkat rmdir umask utime utimes utimensat futimesat
 allow chown fchown lchown fchownat statfs fstatfs
@@ -72,6 +72,10 @@ refuse EAFNOSUPPORT if arg0 is AF_NETLINK and arg2 is 15 : socket
 # What would open a socket, or a file with a set-id mode, past these rules.
 refuse ENOSYS io_uring_setup io_uring_enter io_uring_register clone3
 late refuse ENOSYS openat2
+
+# A lease or a delegation on a file that the host shows makes the host wait for the kernel's
+# patience, 45 seconds, whenever it opens that file; the second is newer than most kernels.
+refuse EPERM if arg1 is F_SETLEASE|F_SETDELEG : fcntl
 
 # The machine has one quota of these, which nothing divides; databases fall back.
 refuse ENOSYS io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents

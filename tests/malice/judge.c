@@ -140,7 +140,8 @@ excuse (const Attack *attack, PrismSandbox *sandbox)
   /* docs/threat-model.md says so: an engine makes the terminals, and counts users with the host's. */
   if (strcmp (backend, "docker") == 0
       && (strcmp (attack->name, "terminal_hog") == 0 || strcmp (attack->name, "watcher_hog") == 0
-          || strcmp (attack->name, "inode_hog") == 0))
+          || strcmp (attack->name, "inode_hog") == 0 || strcmp (attack->name, "signal_hog") == 0
+          || strcmp (attack->name, "queue_hog") == 0 || strcmp (attack->name, "lock_hog") == 0))
     return g_strdup ("is open, as docs/threat-model.md says of containers");
   if (!(attack->needs & MALICE_MEMORY) || text == NULL)
     return NULL;

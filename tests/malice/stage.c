@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -283,6 +284,27 @@ describe_host (struct stage *stage)
   stage_set_variable (stage, "HANDLE", "%u:%s", handle.head.handle_type, hex);
 }
 
+/* Where there is no quota the least that a user has elsewhere is as good. */
+static void
+describe_quotas (struct stage *stage)
+{
+  static const struct
+  {
+    int resource;
+    const char *name;
+    rlim_t else_this;
+  } quotas[] = { { RLIMIT_SIGPENDING, "QUOTA_SIGNALS", 100000 },
+                 { RLIMIT_MSGQUEUE, "QUOTA_QUEUES", 819200 },
+                 { RLIMIT_MEMLOCK, "QUOTA_LOCKED", 8388608 } };
+  for (int i = 0; i < 3; i++)
+    {
+      struct rlimit limit = { 0 };
+      getrlimit (quotas[i].resource, &limit);
+      rlim_t quota = limit.rlim_max != RLIM_INFINITY ? limit.rlim_max : quotas[i].else_this;
+      stage_set_variable (stage, quotas[i].name, "%llu", (unsigned long long)quota);
+    }
+}
+
 static void
 share_memory (struct stage *stage, const char *bait)
 {
@@ -413,6 +435,7 @@ stage_set_up (struct stage *stage, const char *program, uid_t owner)
   stage_set_variable (stage, "LIMIT_TMP", "%ld", STAGE_LIMIT_TMP);
   stage_set_variable (stage, "LIMIT_WORKSPACE", "%ld", STAGE_LIMIT_WORKSPACE);
   describe_host (stage);
+  describe_quotas (stage);
   find_addresses (stage);
   share_memory (stage, bait);
   start_listener (stage, bait);

@@ -293,6 +293,23 @@ attack_reopen_writable (void)
     escaped ("its page was changed in memory");
 }
 
+/* F_SETDELEG, which is newer than most kernels, does the same to a folder. */
+void
+attack_lease_file (void)
+{
+  char shown[600];
+  char *own = workspace_path ("kept");
+  const char *const paths[] = { (snprintf (shown, sizeof shown, "%s/linkable", given ("RO")), shown), own };
+  const int kinds[] = { F_RDLCK, F_WRLCK };
+  for (int i = 0; i < 4; i++)
+    {
+      int fd = open (paths[i / 2], O_RDONLY | O_CLOEXEC);
+      if (fd >= 0 && syscall (SYS_fcntl, fd, 1024ul | (i % 2 ? 1ul << 32 : 0), kinds[i % 2]) == 0)
+        escaped ("%s is leased, and the host waits when it opens it", paths[i / 2]);
+      close (fd);
+    }
+}
+
 /* As root outside; inside even a file that is the command's own. */
 void
 attack_immutable_file (void)

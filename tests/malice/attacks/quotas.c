@@ -5,8 +5,12 @@
 #include "../malice.h"
 
 #include <linux/aio_abi.h>
+#include <mqueue.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 
 #define MANY_TERMINALS 600
@@ -100,4 +104,49 @@ attack_aio_hog (void)
   int have = hold_together (open_aio, 8);
   if (have >= 8)
     escaped ("%d of the machine's asynchronous requests are held", have * 1024);
+}
+
+void
+attack_signal_hog (void)
+{
+  long have = 0, half = (long)given_number ("QUOTA_SIGNALS") / 2;
+  sigset_t all;
+  sigfillset (&all);
+  sigprocmask (SIG_BLOCK, &all, NULL);
+  while (have <= half && sigqueue (getpid (), SIGRTMIN, (union sigval){ 0 }) == 0)
+    have++;
+  if (have > half)
+    escaped ("%ld queued signals are held", have);
+}
+
+void
+attack_queue_hog (void)
+{
+  struct mq_attr about = { .mq_maxmsg = 10, .mq_msgsize = 8192 };
+  long half = (long)given_number ("QUOTA_QUEUES") / 2, have = 0;
+  char name[32];
+  for (int i = 0; have <= half && i < 64; i++, have += about.mq_maxmsg * about.mq_msgsize)
+    {
+      snprintf (name, sizeof name, "/hog-%d", i);
+      mqd_t queue = mq_open (name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &about);
+      if (queue == (mqd_t)-1)
+        break;
+      /* It counts as long as it is open. */
+      mq_unlink (name);
+    }
+  if (have > half)
+    escaped ("%ld bytes of message queues are held", have);
+}
+
+void
+attack_lock_hog (void)
+{
+  long size = (long)given_number ("QUOTA_LOCKED") / 2 + 65536;
+  int id = shmget (IPC_PRIVATE, size, IPC_CREAT | 0600);
+  if (id < 0)
+    broken ("shmget: %s", strerror (errno));
+  bool locked = shmctl (id, SHM_LOCK, NULL) == 0;
+  shmctl (id, IPC_RMID, NULL);
+  if (locked)
+    escaped ("%ld bytes are locked in memory", size);
 }
