@@ -368,7 +368,7 @@ launch_kept_prepare (const struct launch_ready_made *template, bool now)
 {
   if (ahead.kept.inner > 0 || ahead.size == 0 || template->userns < 0)
     return false;
-  if (!now || (ahead.kept.net = launch_pool_take ()) < 0)
+  if (!now || (ahead.kept.net = launch_pool_take_ahead ()) < 0)
     return true;
   if (setjmp (failed) == 0)
     {
@@ -402,9 +402,12 @@ is_simple (const struct launch_plan *plan)
 static void
 start (struct kept *self, const struct launch_ready_made *template, const struct launch_plan *plan, size_t size)
 {
+  struct launch_origin origin;
   size_t order = 0;
 
-  if (ahead.kept.inner > 0 && begins_alike (&ahead.plan, plan))
+  launch_pool_describe (plan, &origin);
+  launch_pool_asked_for (&origin);
+  if (ahead.kept.inner > 0 && begins_alike (&ahead.plan, plan) && launch_pool_can_serve (ahead.kept.net, &origin))
     {
       self->inner = ahead.kept.inner;
       self->socket = ahead.kept.socket;
@@ -418,7 +421,7 @@ start (struct kept *self, const struct launch_ready_made *template, const struct
     {
       launch_kept_forget_ahead ();
       remember (launch_plan_bytes, size);
-      self->net = launch_pool_take ();
+      self->net = launch_pool_take (&origin);
       begin (self, template, size, false);
     }
   launch_release_inner (self->socket, order, &self->groups);

@@ -6,9 +6,14 @@
  * kind, not one connection or fragment waits for its end, no flow label is taken, and no
  * counter of IP or of what is above it moved, so that not one packet was sent in it, and
  * none was refused for want of a route. (The counters in netstat refine these.)
- * Nothing else of a namespace can be changed by those inside, who have no capability;
- * and nobody holds it, who are all dead. What fails that test, for whatever reason, has
- * served one sandbox and goes. */
+ * Nothing else of a namespace can be changed by those inside, who have no capability.
+ * What fails that test, for whatever reason, has served one sandbox and goes.
+ *
+ * Those inside are all dead, but a file of its /proc/net that one of them had open shows the
+ * namespace to whoever was handed it, and no counter tells. To hand it on takes somebody to
+ * meet, which is in a folder of the host's that both are shown: so one that has served shows
+ * whoever is in it next to those alone who share that one's folders as well, and serves only
+ * where the same folders are shown. */
 #include "launch-private.h"
 
 #include <errno.h>
@@ -16,12 +21,14 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define AHEAD 3  /* that many are made before they are wanted */
-#define ROOM  16 /* that many can come back */
-#define STATE 16384
+#define AHEAD        3  /* that many are made before they are wanted */
+#define ROOM         16 /* that many can come back */
+#define STATE        16384
+#define NONE_LIKE_IT UINT32_MAX
 
 enum
 {
@@ -38,6 +45,7 @@ struct net
   int fd, files[N_FILES];
   bool watched; /* it has them; else it serves once */
   bool lent;
+  struct launch_origin origin; /* of those that it served; of no folder: it is new */
 };
 
 static struct launch_net making;
@@ -46,6 +54,9 @@ static int n_nets, n_watched;
 static int home = -1; /* the launcher's own */
 static char as_new[STATE];
 static size_t as_new_size;
+/* Of the last one that was asked for, and whether the one before was the same. */
+static struct launch_origin last;
+static bool is_steady;
 
 void
 launch_pool_init (void)
@@ -139,6 +150,55 @@ is_as_new (const struct net *net)
          && memcmp (state, as_new, as_new_size) == 0;
 }
 
+/* --- for whom ------------------------------------------------------------------- */
+
+void
+launch_pool_describe (const struct launch_plan *plan, struct launch_origin *origin)
+{
+  struct prism_wire_reader at = plan->steps;
+  struct launch_step step;
+  struct stat info;
+
+  origin->n = 0;
+  for (uint32_t i = 0; i < plan->n_steps && launch_plan_next (&at, &step); i++)
+    {
+      if (step.kind != PRISM_LAUNCH_BIND || (step.flags & (PRISM_LAUNCH_COPY | PRISM_LAUNCH_INSIDE)) != 0)
+        continue;
+      /* Where it cannot be looked at the start is about to fail too. */
+      if (origin->n == PRISM_LAUNCH_MAX_SHOWN || stat (step.text, &info) < 0)
+        {
+          origin->n = NONE_LIKE_IT;
+          return;
+        }
+      origin->folders[origin->n].device = info.st_dev;
+      origin->folders[origin->n++].inode = info.st_ino;
+    }
+}
+
+static bool
+is_same (const struct launch_origin *a, const struct launch_origin *b)
+{
+  if (a->n != b->n || a->n == NONE_LIKE_IT)
+    return false;
+  for (uint32_t i = 0; i < a->n; i++)
+    if (a->folders[i].device != b->folders[i].device || a->folders[i].inode != b->folders[i].inode)
+      return false;
+  return true;
+}
+
+static bool
+suits (const struct net *net, const struct launch_origin *origin)
+{
+  return net->origin.n == 0 || (origin != NULL && is_same (&net->origin, origin));
+}
+
+/* What is kept is for one like the last, if two were alike; else for any. */
+static const struct launch_origin *
+expected (void)
+{
+  return is_steady ? &last : NULL;
+}
+
 /* --- the pool ------------------------------------------------------------------- */
 
 static struct net *
@@ -167,7 +227,7 @@ count_ready (void)
   int n = 0;
 
   for (int i = 0; i < n_nets; i++)
-    n += !nets[i].lent;
+    n += !nets[i].lent && suits (&nets[i], expected ());
   return n;
 }
 
@@ -199,16 +259,65 @@ launch_pool_empty (void)
     drop (&nets[n_nets - 1]);
 }
 
+/* One that served such already, or else a new one. */
+static int
+take (const struct launch_origin *origin)
+{
+  struct net *found = NULL;
+
+  for (int i = 0; i < n_nets; i++)
+    if (!nets[i].lent && suits (&nets[i], origin) && (found == NULL || found->origin.n == 0))
+      found = &nets[i];
+  if (found != NULL)
+    found->lent = true;
+  return found != NULL ? found->fd : -1;
+}
+
 int
-launch_pool_take (void)
+launch_pool_take (const struct launch_origin *origin)
+{
+  int fd = take (origin);
+
+  if (fd >= 0 && origin != NULL)
+    find (fd)->origin = *origin;
+  return fd;
+}
+
+int
+launch_pool_take_ahead (void)
+{
+  return take (expected ());
+}
+
+bool
+launch_pool_can_serve (int fd, const struct launch_origin *origin)
+{
+  struct net *net = find (fd);
+
+  if (net == NULL || !suits (net, origin))
+    return false;
+  net->origin = *origin;
+  return true;
+}
+
+void
+launch_pool_asked_for (const struct launch_origin *origin)
+{
+  is_steady = is_same (origin, &last);
+  if (!is_steady)
+    last = *origin;
+}
+
+/* One that was kept for others than those who are expected. */
+static void
+make_room (void)
 {
   for (int i = 0; i < n_nets; i++)
-    if (!nets[i].lent)
+    if (!nets[i].lent && !suits (&nets[i], expected ()))
       {
-        nets[i].lent = true;
-        return nets[i].fd;
+        drop (&nets[i]);
+        return;
       }
-  return -1;
 }
 
 bool
@@ -216,7 +325,11 @@ launch_pool_refill (int userns)
 {
   if (making.helper > 0)
     return true;
-  if (userns < 0 || n_nets == sizeof nets / sizeof *nets || count_ready () >= AHEAD)
+  if (userns < 0 || count_ready () >= AHEAD)
+    return false;
+  if (n_watched == ROOM || n_nets == sizeof nets / sizeof *nets)
+    make_room ();
+  if (n_nets == sizeof nets / sizeof *nets)
     return false;
   making.userns = userns;
   making.up = true;
@@ -243,7 +356,7 @@ launch_pool_give_back (int fd)
 {
   struct net *net = find (fd);
 
-  if (net != NULL && is_as_new (net))
+  if (net != NULL && suits (net, expected ()) && is_as_new (net))
     net->lent = false;
   else if (net != NULL)
     drop (net);

@@ -207,12 +207,29 @@ bool launch_net_begin (struct launch_net *net);
 int launch_net_finish (struct launch_net *net);
 void launch_net_enter (int fd);
 
-/* launch-pool.c: by the launcher that stays. take(): one for a sandbox, or -1; give_back()
+/* The folders of the host's that are shown in a sandbox, where those inside may meet others. */
+struct launch_origin
+{
+  uint32_t n;
+  struct
+  {
+    dev_t device;
+    ino_t inode;
+  } folders[PRISM_LAUNCH_MAX_SHOWN];
+};
+
+/* launch-pool.c: by the launcher that stays. take(): one for a sandbox of that origin, or -1;
+ * of NULL: one that served nobody yet. take_ahead(): for one that is expected, which
+ * can_serve() then says, and makes it that one's. asked_for(): what is expected. give_back()
  * when every process of that sandbox is gone: it serves again if it is as new; let_go(): to
  * whoever has it, it serves nobody else. refill(),
  * true while some are missing, makes one at a time, by a child that reap() is to see. */
 void launch_pool_init (void);
-int launch_pool_take (void);
+void launch_pool_describe (const struct launch_plan *plan, struct launch_origin *origin);
+void launch_pool_asked_for (const struct launch_origin *origin);
+int launch_pool_take (const struct launch_origin *origin);
+int launch_pool_take_ahead (void);
+bool launch_pool_can_serve (int fd, const struct launch_origin *origin);
 void launch_pool_give_back (int fd);
 void launch_pool_let_go (int fd);
 bool launch_pool_refill (int userns);

@@ -190,7 +190,7 @@ handle (const struct request *request, const uint8_t *bytes)
       || launch_kept_start (&template, plan, request->plan_size, request->control, request->keeper))
     return;
   made = template;
-  made.netns = launch_pool_take ();
+  made.netns = launch_pool_take (NULL);
   fork_keeper (plan, request->plan_size, request->control, request->keeper, &made);
   launch_pool_let_go (made.netns);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One sandbox after another, and beside another, from one process: as root the later
  * ones come from a launcher that stays, which may keep for them only what nobody used. */
+#include <glib/gstdio.h>
 #include <libprism/prism.h>
 #include <sched.h>
 #include <signal.h>
@@ -104,6 +105,58 @@ test_network_again (Fixture *f, gconstpointer data)
       g_hash_table_add (seen, g_steal_pointer (&name));
     }
   g_assert_true (again || geteuid () != 0);
+}
+
+/* Takes a file that is handed in, lets go of the socket, and says what is in it when asked. */
+#define KEEP                                                                                                           \
+  "python3 -c 'import os, socket\n"                                                                                    \
+  "s = socket.socket(socket.AF_UNIX); s.bind(\"door\"); s.listen(1)\n"                                                 \
+  "os.mkfifo(\"ask\"); os.mkfifo(\"answer\")\n"                                                                        \
+  "if os.fork(): os._exit(0)\n"                                                                                        \
+  "for i in range(3): os.dup2(os.open(\"/dev/null\", os.O_RDWR), i)\n"                                                 \
+  "c, _ = s.accept(); held = socket.recv_fds(c, 1, 1)[1][0]; s.close(); c.close()\n"                                   \
+  "open(\"ask\").read(); open(\"answer\", \"wb\").write(os.pread(held, 65536, 0))'"
+#define HAND_OVER                                                                                                      \
+  "python3 -c 'import os, socket\n"                                                                                    \
+  "s = socket.socket(socket.AF_UNIX); s.connect(\"door\")\n"                                                           \
+  "socket.send_fds(s, [b\"x\"], [os.open(\"/proc/net/unix\", 0)]); s.recv(1)'"
+#define SHOW_A_NAME                                                                                                    \
+  "python3 -c 'import os, signal, socket\n"                                                                            \
+  "s = socket.socket(socket.AF_UNIX); s.bind(\"/tmp/name-of-another\"); s.listen(1)\n"                                 \
+  "if os.fork(): os._exit(0)\n"                                                                                        \
+  "for i in range(3): os.dup2(os.open(\"/dev/null\", os.O_RDWR), i)\n"                                                 \
+  "signal.pause()'"
+
+/* Of a namespace that a sandbox had something may live on in another one that has the same
+ * folder: who is in a folder of his own must not be seen by it. */
+static void
+test_network_handed_over (Fixture *f, gconstpointer data)
+{
+  Fixture apart = { g_build_filename (f->folder, "apart", NULL), f->backend };
+  PrismSandbox *others[8];
+
+  g_assert_cmpint (g_mkdir (apart.folder, 0755), ==, 0);
+  for (guint i = 0; i < 3; i++)
+    g_free (run_once (f, "true"));
+  g_autoptr (PrismSandbox) keeper = create (f);
+  g_free (library_run (keeper, KEEP));
+  g_free (run_once (f, HAND_OVER));
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      others[i] = create (&apart);
+      g_free (library_run (others[i], SHOW_A_NAME));
+    }
+  g_autofree char *seen = library_run (keeper, "echo now > ask; cat answer; rm ask answer door");
+  g_assert_nonnull (strstr (seen, "RefCount"));
+  g_assert_null (strstr (seen, "name-of-another"));
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      library_close (others[i]);
+      g_object_unref (others[i]);
+    }
+  library_close (keeper);
+  g_assert_cmpint (rmdir (apart.folder), ==, 0);
+  g_free (apart.folder);
 }
 
 /* Two sandboxes that live at one time never share one. */
@@ -523,6 +576,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, test) g_test_add ("/native/resident/" name, Fixture, NULL, set_up, test, tear_down)
   ADD ("network-traces", test_network_traces);
+  ADD ("network-handed-over", test_network_handed_over);
   ADD ("network-again", test_network_again);
   ADD ("neighbours", test_neighbours);
   ADD ("policy", test_policy);
