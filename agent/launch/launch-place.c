@@ -10,15 +10,8 @@
 
 #include <sched.h>
 
-static cpu_set_t usual;
-static bool is_known; /* what is usual, on a machine that has no more CPUs than fit */
+static cpu_set_t usual; /* as it was before the place was taken */
 static int place = -1;
-
-void
-launch_place_remember (void)
-{
-  is_known = sched_getaffinity (0, sizeof usual, &usual) == 0;
-}
 
 static bool
 put (pid_t pid, int cpu)
@@ -39,13 +32,20 @@ launch_place_anywhere (void)
   return true;
 }
 
-/* A CPU that it may not use any more is none: the work is done all the same. */
+/* A machine may have more CPUs than fit; then there are no places. */
+static bool
+is_usual (int cpu)
+{
+  return (place >= 0 || sched_getaffinity (0, sizeof usual, &usual) == 0) && CPU_ISSET (cpu, &usual);
+}
+
+/* Where it may not be it is not: the work is done all the same. */
 void
 launch_place_at (int cpu)
 {
-  if (cpu == place || !is_known)
+  if (cpu == place)
     return;
-  if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET (cpu, &usual) && put (0, cpu))
+  if (cpu >= 0 && cpu < CPU_SETSIZE && is_usual (cpu) && put (0, cpu))
     place = cpu;
   else
     launch_place_anywhere ();

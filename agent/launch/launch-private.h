@@ -279,9 +279,9 @@ _Noreturn void launch_be_hand (const struct launch_plan *plan, pid_t inner);
 extern uint8_t launch_plan_bytes[PRISM_LAUNCH_MAX_PLAN];
 
 /* launch-place.c: on which CPU the launcher that stays works; -1: wherever. What it starts
- * works there too, and says when it is to go on anywhere; false and errno: it may not. One
- * that was begun ahead is put where the launcher is now, if it was put somewhere. */
-void launch_place_remember (void);
+ * works there too, until it goes on anywhere (false and errno: it may not), or hands on the
+ * set for that (NULL: it is anywhere). One that was begun ahead at a place is put where the
+ * launcher is now. */
 void launch_place_at (int cpu);
 int launch_place (void);
 bool launch_place_anywhere (void);

@@ -250,7 +250,6 @@ begin (void)
   launch_probe_remember ();
   launch_limit_core ();
   launch_install_early_filter ();
-  launch_place_remember ();
   launch_watch_signals (&open_mask);
   launch_keep_many (&open_mask);
 }
