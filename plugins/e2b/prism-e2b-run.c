@@ -29,6 +29,7 @@ struct _PrismE2bRun
   PrismE2bDecoder decoder;
   guint8 *buffer;
   gsize at, filled; /* of the buffer */
+  guint8 typed;     /* the last byte of its input; 0: there was none */
   gboolean reading, held, over, told;
   gboolean suspended, gapped; /* by a pause; and something of it may be missing */
   gboolean sweeping, settled; /* it is being ended; nothing but that is waited for */
@@ -753,6 +754,8 @@ prism_e2b_run_write (PrismE2bRun *self, GBytes *bytes, PrismE2bWritten written, 
   const guint8 *bytes_data = g_bytes_get_data (bytes, &size);
   g_autoptr (GBytes) body = prism_e2b_input_new (self->pid, self->spec.pty, bytes_data, size);
 
+  if (size > 0)
+    self->typed = bytes_data[size - 1];
   send (self, "/process.Process/SendInput", "write to the command", body, FALSE, input_taken,
         writing_new (self, written, data));
 }
@@ -760,8 +763,10 @@ prism_e2b_run_write (PrismE2bRun *self, GBytes *bytes, PrismE2bWritten written, 
 void
 prism_e2b_run_close_stdin (PrismE2bRun *self, PrismE2bWritten written, gpointer data)
 {
-  static const guint8 end_of_transmission[] = { 4 };
-  g_autoptr (GBytes) body = self->spec.pty ? prism_e2b_input_new (self->pid, TRUE, end_of_transmission, 1)
+  /* In the middle of a line the first one only hands over what is there. */
+  static const guint8 ends[] = { 4, 4 };
+  gboolean is_whole = self->typed == 0 || self->typed == '\n' || self->typed == '\r' || self->typed == ends[0];
+  g_autoptr (GBytes) body = self->spec.pty ? prism_e2b_input_new (self->pid, TRUE, ends, is_whole ? 1 : 2)
                                            : prism_e2b_close_stdin_new (self->pid);
 
   send (self, self->spec.pty ? "/process.Process/SendInput" : "/process.Process/CloseStdin",

@@ -364,6 +364,24 @@ test_terminal (Box *box, gconstpointer data)
   g_assert_cmpint (prism_result_get_outcome (result), ==, PRISM_OUTCOME_EXITED);
 }
 
+/* Also in the middle of a line. */
+static void
+test_terminal_input (Box *box, gconstpointer data)
+{
+  g_autoptr (PrismCommand) command = prism_command_new_shell ("cat; exit 3");
+  g_autoptr (GBytes) words = g_bytes_new_static ("words", 5);
+  g_autoptr (PrismResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+
+  make (box);
+  prism_command_set_pty_size (command, 90, 30);
+  prism_command_set_stdin_bytes (command, words);
+  prism_command_set_timeout_ms (command, 60000);
+  result = prism_sandbox_exec (box->sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, 3);
+}
+
 /* What is not read holds the process up, and its end is heard all the same. */
 static void
 test_process_unread (Box *box, gconstpointer data)
@@ -638,6 +656,7 @@ main (int argc, char **argv)
   ADD ("/e2b/cancel", test_cancel);
   ADD ("/e2b/process", test_process);
   ADD ("/e2b/terminal", test_terminal);
+  ADD ("/e2b/terminal-input", test_terminal_input);
   ADD ("/e2b/process-unread", test_process_unread);
   ADD ("/e2b/files", test_files);
   ADD ("/e2b/pause", test_pause);
