@@ -40,8 +40,8 @@ execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command
     }
   if (terminal && !options->json)
     {
-      run->result =
-          prism_cli_terminal_exec (run->sandbox, command, &run->output, &run->timed_out, cancellable, &run->error);
+      run->result = prism_cli_terminal_exec (run->sandbox, command, &run->output, run->most_output, &run->ended,
+                                             cancellable, &run->error);
       return;
     }
 
@@ -109,6 +109,16 @@ flush_audit (PrismCliRun *run)
     run->error = g_steal_pointer (&error);
 }
 
+/* A process of the library's may write for ever, and a shell on a terminal should; but who
+ * says how much it may is to be obeyed. */
+static gint64
+most_output (PrismSandboxSpec *spec)
+{
+  PrismLimits *limits = prism_sandbox_spec_get_limits (spec);
+
+  return prism_limits_is_set (limits, "max-output-bytes") ? prism_limits_get (limits, "max-output-bytes") : 0;
+}
+
 static void
 run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancellable)
 {
@@ -132,6 +142,7 @@ run_all (PrismCliRun *run, const PrismCliOptions *options, GCancellable *cancell
 
   run->backend = g_strdup (prism_backend_get_name (backend));
   g_object_get (spec, "audit", &run->audit, NULL);
+  run->most_output = most_output (spec);
   create (run, backend, spec, options, cancellable);
   if (run->sandbox != NULL)
     execute (run, options, command, cancellable);

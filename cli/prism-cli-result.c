@@ -60,8 +60,8 @@ prism_cli_run_status (const PrismCliRun *run)
   if (run->output.failed_fd >= 0 && prism_cli_signals_received () == 0)
     return run->output.failed_errno == EPIPE ? PRISM_EXIT_SIGNAL + SIGPIPE : PRISM_EXIT_FAILED;
 
-  if (run->timed_out && run->error == NULL && prism_cli_signals_received () == 0)
-    return PRISM_EXIT_TIMED_OUT;
+  if (run->ended != PRISM_OUTCOME_EXITED && run->error == NULL && prism_cli_signals_received () == 0)
+    return run->ended == PRISM_OUTCOME_TIMED_OUT ? PRISM_EXIT_TIMED_OUT : PRISM_EXIT_SIGNAL + SIGKILL;
 
   return prism_cli_exit_status (run->result, run->error, run->started, prism_cli_signals_received ());
 }
@@ -243,7 +243,7 @@ explain_result (const PrismCliRun *run, const PrismCliOptions *options)
   PrismResult *result = run->result;
   const char *limit = prism_result_get_limit (result);
 
-  switch (run->timed_out ? PRISM_OUTCOME_TIMED_OUT : prism_result_get_outcome (result))
+  switch (run->ended != PRISM_OUTCOME_EXITED ? run->ended : prism_result_get_outcome (result))
     {
     case PRISM_OUTCOME_TIMED_OUT:
       prism_cli_message (_ ("the command was ended: its timeout of %s passed"),

@@ -16,7 +16,8 @@ typedef struct
   PrismAuditLog *audit;        /* of what was reached; NULL: there was no way out */
   GError *error;               /* why there is no result, or what went wrong after it */
   gboolean started;            /* the sandbox was there: an error is the command's */
-  gboolean timed_out;          /* on a terminal, where the result cannot say it */
+  gint64 most_output;          /* a limit that was set; 0: none was */
+  PrismOutcome ended;          /* on a terminal, where the result cannot say it; EXITED: it can */
   PrismCliOutput output;
   gint64 create_us;
   gint64 close_us;

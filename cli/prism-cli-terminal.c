@@ -49,7 +49,8 @@ typedef struct
   gboolean sending; /* the end of file is */
   guint pending;    /* callbacks that are still to come */
   gboolean output_ended;
-  gboolean *timed_out;
+  gint64 left; /* of what it may write */
+  PrismOutcome *ended;
 } Session;
 
 /* Safe in a signal handler. */
@@ -133,6 +134,19 @@ on_signal (int number)
     g_main_context_invoke_full (NULL, G_PRIORITY_HIGH, on_resized, NULL, NULL);
 }
 
+/* It is not read any more: what it still writes is nobody's. */
+static void
+end_for_output (Session *self)
+{
+  self->output_ended = TRUE;
+  if (self->result != NULL || self->error != NULL)
+    g_main_loop_quit (self->loop);
+  else
+    prism_process_kill_async (self->process, NULL, NULL, NULL);
+  if (*self->ended == PRISM_OUTCOME_EXITED)
+    *self->ended = PRISM_OUTCOME_OUTPUT_LIMIT;
+}
+
 static void
 on_read (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -150,6 +164,12 @@ on_read (GObject *source, GAsyncResult *result, gpointer user_data)
         g_main_loop_quit (self->loop);
       return;
     }
+  if ((gint64)length > self->left)
+    {
+      end_for_output (self);
+      return;
+    }
+  self->left -= (gint64)length;
   if (!prism_cli_output_write (self->output, STDOUT_FILENO, data, length))
     {
       self->output_ended = TRUE;
@@ -304,7 +324,7 @@ on_timeout (gpointer user_data)
 
   if (self->result == NULL && self->error == NULL)
     {
-      *self->timed_out = TRUE;
+      *self->ended = PRISM_OUTCOME_TIMED_OUT;
       prism_process_kill_async (self->process, NULL, NULL, NULL);
     }
 
@@ -379,7 +399,8 @@ PrismResult *
 prism_cli_terminal_exec (PrismSandbox *sandbox,
                          PrismCommand *command,
                          PrismCliOutput *output,
-                         gboolean *timed_out,
+                         gint64 most,
+                         PrismOutcome *ended_for,
                          GCancellable *cancellable,
                          GError **error)
 {
@@ -397,7 +418,8 @@ prism_cli_terminal_exec (PrismSandbox *sandbox,
   self->cancellable = g_cancellable_new ();
   self->process = process;
   self->output = output;
-  self->timed_out = timed_out;
+  self->left = most > 0 ? most : G_MAXINT64;
+  self->ended = ended_for;
   self->typed = g_malloc (CHUNK);
   current = self;
   prism_cli_signals_on_terminal (restore, on_signal);

@@ -6,11 +6,13 @@
 G_BEGIN_DECLS
 
 void prism_cli_terminal_size (guint *columns, guint *rows);
-/* @timed_out: set if the command's timeout passed, and it was ended for that. */
+/* @most: what it may write, in bytes; 0: any amount. @ended: set to what it was ended for:
+ * its timeout, or that. */
 PrismResult *prism_cli_terminal_exec (PrismSandbox *sandbox,
                                       PrismCommand *command,
                                       PrismCliOutput *output,
-                                      gboolean *timed_out,
+                                      gint64 most,
+                                      PrismOutcome *ended,
                                       GCancellable *cancellable,
                                       GError **error);
 

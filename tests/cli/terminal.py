@@ -116,6 +116,17 @@ class OnTerminal(base.Case):
         done = self.run_prism('shell', '-t', input=b'echo $((6*7))\n')
         self.assertEqual((done.returncode, b'42' in done.stdout), (0, True), done)
 
+    def test_output_limit(self):
+        """how much may be written holds on a terminal, too, where it was set"""
+        for script, status in (('head -c 1000 /dev/zero | tr "\\0" x; exit 3', 3), ('head -c 1001 /dev/zero | tr "\\0" x; exit 3', 137),
+                               (f'yes {self.marker()}', 137)):
+            with self.subTest(script):
+                done = self.run_prism('run', '-t', '--limit', 'max-output-bytes=1000', '--', 'sh', '-c', script)
+                self.assertEqual((done.returncode, b'max-output-bytes' in done.stderr), (status, status == 137), done)
+                self.assertLessEqual(len(done.stdout), 1000)
+        done = self.run_prism('run', '-t', '--', 'sh', '-c', 'head -c 70000000 /dev/zero; exit 4')
+        self.assertEqual((done.returncode, len(done.stdout)), (4, 70000000))
+
     def test_closed(self):
         """a command that closes its terminal before it exits is not hung up for that"""
         done = self.run_prism('run', '-t', '--json', '--', 'sh', '-c', 'exec <&- >&- 2>&-; sleep 0.3; exit 5')
