@@ -73,6 +73,15 @@ make_group (const struct launch_group *wanted, struct launch_groups *groups)
   groups->made[groups->n++] = group;
 }
 
+/* Each sandbox hears of it, also one that this group serves again. */
+static void
+note_missing (const struct launch_group *wanted, const struct launch_made_group *group)
+{
+  for (uint32_t i = 0; group->missing >> i != 0; i++)
+    if (group->missing >> i & 1)
+      launch_note (wanted->settings[i].file, "not enforced: the kernel does not offer it");
+}
+
 /* The way into it is opened once its limits are set. */
 static void
 fit_out (const struct launch_group *wanted, struct launch_made_group *group)
@@ -83,10 +92,11 @@ fit_out (const struct launch_group *wanted, struct launch_made_group *group)
       if (launch_write_file (group->dir, setting->file, setting->value))
         continue;
       if (errno == ENOENT && (setting->flags & PRISM_LAUNCH_SETTING_OPTIONAL) != 0)
-        launch_note (setting->file, "not enforced: the kernel does not offer it");
+        group->missing |= 1u << i;
       else
         launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s = %s", wanted->folder, setting->file, setting->value);
     }
+  note_missing (wanted, group);
   group->entry = openat (group->dir, wanted->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (group->entry < 0)
     launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", wanted->folder, wanted->entry);
@@ -121,7 +131,10 @@ launch_groups_make (const struct launch_plan *plan, struct launch_groups *groups
     {
       struct launch_made_group *spare = again ? launch_spares_take (&plan->groups[i]) : NULL;
       if (spare != NULL)
-        groups->made[groups->n++] = spare;
+        {
+          groups->made[groups->n++] = spare;
+          note_missing (&plan->groups[i], spare);
+        }
       else
         {
           if (!begun)

@@ -132,6 +132,7 @@ struct launch_made_group
   int parent;                /* in one that was a spare; or -1 */
   int charged, kills, tasks; /* what tells of its use, in one that was a spare; or -1 */
   unsigned long most_charged;
+  uint32_t missing; /* a bit for each of its settings that the kernel does not offer */
 };
 struct launch_groups
 {

@@ -197,6 +197,56 @@ test_early_groups_undone (NativeFixture *f, gconstpointer data)
   end_early (&self);
 }
 
+static gboolean
+is_noted (NativeClient *client, const char *key)
+{
+  GPtrArray *notes = prism_native_launcher_get_notes (client->launcher);
+
+  for (guint i = 0; i < notes->len; i++)
+    if (strcmp (((PrismNativeNote *)notes->pdata[i])->key, key) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* What the kernel does not offer is said of each sandbox, also of those that a group serves
+ * again in which that was found out before. */
+static void
+test_missing_setting (NativeFixture *f, gconstpointer data)
+{
+  const PrismNativeCgroup *own = prism_native_cgroup_get ();
+  const char *parent = own->parents[PRISM_NATIVE_CONTROLLER_PIDS];
+  PrismNativeGroup group = { 0 };
+  PrismNativeAsked asked = f->asked;
+  ino_t first = 0;
+  gboolean again = FALSE;
+
+  if (parent == NULL)
+    return;
+  group.entry = prism_native_cgroup_get_entry (own, PRISM_NATIVE_CONTROLLER_PIDS);
+  group.n_settings = 1;
+  group.settings[0].file = "pids.of-another-kernel";
+  group.settings[0].value = "1";
+  group.settings[0].optional = TRUE;
+  asked.groups = &group;
+  asked.n_groups = 1;
+  native_client_use_template (TRUE);
+  for (guint i = 0; i < 6; i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("%s/prism-%d-%u", parent, (int)getpid (), i);
+      g_autoptr (NativeClient) client = NULL;
+      struct stat info;
+      group.folder = folder;
+      client = native_client_new (&asked);
+      g_assert_true (is_noted (client, "pids.of-another-kernel"));
+      g_assert_cmpint (stat (folder, &info), ==, 0);
+      again = again || info.st_ino == first;
+      first = first != 0 ? first : info.st_ino;
+    }
+  native_client_use_template (FALSE);
+  /* The first version's groups can, by the launcher that stays. */
+  g_assert_true (again || geteuid () != 0 || own->unified[PRISM_NATIVE_CONTROLLER_PIDS]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -207,5 +257,6 @@ main (int argc, char **argv)
   native_add_plain_test ("/native/launch/early-groups", test_early_groups);
   native_add_plain_test ("/native/launch/early-groups-changed", test_early_groups_changed);
   native_add_plain_test ("/native/launch/early-groups-undone", test_early_groups_undone);
+  native_add_plain_test ("/native/launch/missing-setting", test_missing_setting);
   return g_test_run ();
 }
