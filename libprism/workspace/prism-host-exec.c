@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "prism-fd-left.h"
 #include "prism-fd-private.h"
 
 #define CHUNK    65536
@@ -37,6 +38,7 @@ typedef struct
   guint64 most;
   gint64 started, ends; /* monotonic; 0 = never */
   gboolean timed_out, cancelled, over;
+  gboolean unseen; /* somebody else took its status */
   int status;
 } Child;
 
@@ -188,7 +190,8 @@ static void
 attend (Child *child, GCancellable *cancellable)
 {
   GPollFD woken = { .fd = -1 };
-  gboolean watched = cancellable != NULL && g_cancellable_make_pollfd (cancellable, &woken);
+  gboolean blind = cancellable != NULL && !prism_fd_is_left ();
+  gboolean watched = cancellable != NULL && !blind && g_cancellable_make_pollfd (cancellable, &woken);
   gint64 kill_at = 0;
   gboolean exited = FALSE;
 
@@ -200,7 +203,7 @@ attend (Child *child, GCancellable *cancellable)
                                { child->in, POLLOUT, 0 },
                                { child->cancelled ? -1 : woken.fd, POLLIN, 0 } };
 
-      poll (fds, 5, child->pidfd < 0 ? 10 : wait_ms (child, kill_at));
+      poll (fds, 5, child->pidfd < 0 || blind ? 10 : wait_ms (child, kill_at));
       for (guint i = 0; i < 2; i++)
         if (child->out[i].fd >= 0 && fds[1 + i].revents != 0)
           take_output (child, &child->out[i]);
@@ -211,7 +214,11 @@ attend (Child *child, GCancellable *cancellable)
         child->timed_out = TRUE;
       if (child->cancelled || child->timed_out || child->over)
         end_group (child, &kill_at);
-      exited = waitpid (child->pid, &child->status, WNOHANG) != 0;
+      pid_t pid = waitpid (child->pid, &child->status, WNOHANG);
+      /* A program that ignores SIGCHLD, or waits for any child, has it: what is not known is
+       * not said. */
+      child->unseen = pid < 0 && errno != EINTR;
+      exited = pid > 0 || child->unseen;
     }
   kill (-child->pid, SIGKILL);
   if (watched)
@@ -241,6 +248,7 @@ make_result (Child *child)
   PrismOutcome outcome = child->over                   ? PRISM_OUTCOME_OUTPUT_LIMIT
                          : child->timed_out            ? PRISM_OUTCOME_TIMED_OUT
                          : child->cancelled            ? PRISM_OUTCOME_CANCELLED
+                         : child->unseen               ? PRISM_OUTCOME_LOST
                          : WIFSIGNALED (child->status) ? PRISM_OUTCOME_SIGNALLED
                                                        : PRISM_OUTCOME_EXITED;
   g_autoptr (GBytes) out = g_byte_array_free_to_bytes (g_steal_pointer (&child->out[0].kept));
@@ -250,7 +258,11 @@ make_result (Child *child)
                        outcome == PRISM_OUTCOME_EXITED ? WEXITSTATUS (child->status) : -1, "term-signal",
                        WIFSIGNALED (child->status) ? WTERMSIG (child->status) : 0, "stdout-bytes", out, "stderr-bytes",
                        err, "stdout-total", child->out[0].total, "stderr-total", child->out[1].total, "duration-us",
-                       g_get_monotonic_time () - child->started, NULL);
+                       g_get_monotonic_time () - child->started, "reason",
+                       outcome == PRISM_OUTCOME_LOST ? "its end was not seen: this program ignores SIGCHLD, or waits "
+                                                       "for children that are not its own"
+                                                     : NULL,
+                       NULL);
 }
 
 PrismResult *

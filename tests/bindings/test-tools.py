@@ -2,6 +2,7 @@
 """Coding tools from Python: called, called without waiting, and one that is written there."""
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -156,6 +157,18 @@ def cancel_a_call():
     assert wrong and wrong[0].matches(Prism.tool_error_quark(), Prism.ToolError.CANCELLED), wrong
 
 
+def an_end_that_nobody_saw():
+    composition = compose()
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = composition.exec(Prism.Command.new(['false']), None)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert result.get_outcome() == Prism.Outcome.LOST, result.get_outcome()
+    assert result.get_exit_code() == -1 and 'SIGCHLD' in result.get_reason(), result.get_reason()
+    assert composition.exec(Prism.Command.new(['false']), None).get_exit_code() == 1
+
+
 def a_tool_of_ones_own():
     composition = compose()
     tool = composition.find_tool('shout')
@@ -170,4 +183,5 @@ def a_tool_of_ones_own():
     assert [tool.dup_name() for tool in composition.get_tools()][-1] == 'shout'
 
 
-harness.run([call_a_tool, own_tool_on_the_tree, documents_are_read, call_without_waiting, cancel_a_call, a_tool_of_ones_own])
+harness.run([call_a_tool, own_tool_on_the_tree, documents_are_read, call_without_waiting, cancel_a_call,
+             an_end_that_nobody_saw, a_tool_of_ones_own])
