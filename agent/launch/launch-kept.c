@@ -437,13 +437,14 @@ bool
 launch_kept_start (const struct launch_ready_made *template, const uint8_t *bytes, size_t size, int control, int keeper)
 {
   static struct launch_plan plan;
+  int host;
 
   memcpy (launch_plan_bytes, bytes, size);
-  if (n_all == LAUNCH_MAX_KEPT || !launch_plan_parse (&plan, launch_plan_bytes, size) || plan.rest
-      || !is_simple (&plan))
+  if (n_all == LAUNCH_MAX_KEPT || !launch_plan_parse (&plan, launch_plan_bytes, size) || plan.rest || !is_simple (&plan)
+      || (host = raise_fd (keeper)) < 0)
     return false;
   all[n_all] = nothing;
-  all[n_all].host = raise_fd (keeper);
+  all[n_all].host = host;
   n_all++;
   dup2 (control, PRISM_LAUNCH_CONTROL_FD);
   dup2 (keeper, PRISM_LAUNCH_KEEPER_FD);

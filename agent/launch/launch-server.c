@@ -55,6 +55,9 @@ launch_lift (int fd)
 {
   int high = fcntl (fd, F_DUPFD_CLOEXEC, LAUNCH_HIGH_FD);
 
+  /* Not one that may be had so high: then nothing stays, and it is one sandbox's alone. */
+  if (high < 0 && errno == EINVAL)
+    return fd;
   close (fd);
   return high;
 }
@@ -245,6 +248,8 @@ begin (void)
   if (geteuid () != 0 || setgroups (0, NULL) < 0)
     _exit (1);
   requests = fcntl (PRISM_LAUNCH_KEEPER_FD, F_DUPFD_CLOEXEC, LAUNCH_HIGH_FD);
+  if (requests < 0)
+    _exit (1);
   dup2 (0, PRISM_LAUNCH_KEEPER_FD);
   launch_pool_init ();
   launch_probe_remember ();

@@ -281,8 +281,9 @@ prepare_io_locked (PrismAgentChannel *self, GError **error)
   if (self->epoll >= 0 && self->io_wake != NULL
       && epoll_ctl (self->epoll, EPOLL_CTL_ADD, self->io_wake->fd, &event) == 0)
     return TRUE;
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED,
-               "no descriptors left for the sandbox's I/O thread: %s", g_strerror (errno));
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+               "no descriptors left for the sandbox's I/O thread: %s; raise the limit of open files (ulimit -n)",
+               g_strerror (errno));
   if (self->epoll >= 0)
     close (self->epoll);
   self->epoll = -1;

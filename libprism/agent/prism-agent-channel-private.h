@@ -74,6 +74,7 @@ struct _PrismAgentWaiter
   gulong cancelled_id;
   gboolean leading;
   gboolean following; /* in the channel's queue of followers */
+  gboolean blind;     /* nothing can wake it that is to: it looks again every few ms */
   gboolean news;
   GList link;
 };

@@ -2,6 +2,7 @@
 /* Sending, and what is kept because the agent does not take it now. */
 #include "prism-agent-channel-struct-private.h"
 
+#include "prism-fd-left.h"
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
@@ -166,6 +167,14 @@ submit_locked (PrismAgentChannel *self,
     }
   if (ticket->job != NULL && !prism_agent_channel_start_io_locked (self, error))
     return FALSE;
+  /* One that came and could not be taken would be the end of all that goes on here. */
+  if (prism_agent_call_brings_fd (&ticket->call) && !prism_fd_is_left ())
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+                   "no descriptor left for what the agent is to send: %s; raise the limit of open files (ulimit -n)",
+                   g_strerror (errno));
+      return FALSE;
+    }
   if (!prism_agent_peer_expect (&self->peer, &ticket->call))
     {
       g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,

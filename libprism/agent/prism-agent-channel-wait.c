@@ -4,6 +4,7 @@
  * prism-agent-channel-private.h. */
 #include "prism-agent-channel-struct-private.h"
 
+#include "prism-fd-left.h"
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
@@ -97,7 +98,8 @@ prism_agent_waiter_init (PrismAgentWaiter *waiter, PrismAgentChannel *channel, G
   g_mutex_lock (&channel->lock);
   waiter->wake = take_wake_locked (channel);
   g_mutex_unlock (&channel->lock);
-  if (waiter->wake == NULL)
+  waiter->blind = waiter->wake == NULL;
+  if (waiter->blind)
     return;
   /* Not g_cancellable_connect(): its disconnect waits for foreign handlers, which
    * may wait for this very sandbox. */
@@ -160,6 +162,7 @@ prism_agent_waiter_ensure_wake (PrismAgentWaiter *waiter)
   g_mutex_lock (&waiter->channel->lock);
   if (waiter->wake == NULL)
     waiter->wake = take_wake_locked (waiter->channel);
+  waiter->blind = waiter->blind || waiter->wake == NULL;
   g_mutex_unlock (&waiter->channel->lock);
 }
 
@@ -203,8 +206,6 @@ prepare_locked (PrismAgentWaiter *waiter)
   return TRUE;
 }
 
-#define BLIND_WAIT_US 5000
-
 static void
 wait_for (GPollFD *fds, guint n_fds, gint64 until)
 {
@@ -242,8 +243,8 @@ prism_agent_waiter_poll (PrismAgentWaiter *waiter, GPollFD *fds, guint n_fds, gi
     }
   if (!wait)
     until = 0;
-  else if (!leading && wake == NULL)
-    until = MIN (until, g_get_monotonic_time () + BLIND_WAIT_US);
+  else if (waiter->blind || (!leading && wake == NULL))
+    until = MIN (until, g_get_monotonic_time () + PRISM_BLIND_WAIT_MS * 1000);
   wait_for (fds, n, until);
 
   if (wake_at != G_MAXUINT && fds[wake_at].revents != 0)

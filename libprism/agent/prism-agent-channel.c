@@ -3,6 +3,7 @@
  * in prism-agent-channel-private.h; sending is prism-agent-channel-send.c's. */
 #include "prism-agent-channel-struct-private.h"
 
+#include "prism-fd-left.h"
 #include "prism-fd-private.h"
 #include "prism-sandbox-error.h"
 
@@ -355,8 +356,15 @@ read_once_locked (PrismAgentChannel *self)
   if ((message.msg_flags & MSG_CTRUNC) != 0)
     {
       wrong = self->passes_fds ? "descriptors that could not be taken" : "descriptors over a channel that takes none";
+      gboolean ours = n_fds == 0 && self->passes_fds && !prism_fd_is_left ();
       for (guint i = 0; i < n_fds; i++)
         close (fds[i]);
+      if (ours)
+        {
+          prism_agent_channel_lose_locked (self, "no descriptor was left for what the agent sent; raise the limit of "
+                                                 "open files (ulimit -n)");
+          return FALSE;
+        }
     }
   else
     wrong = prism_agent_peer_commit (&self->peer, (gsize)n, fds, n_fds, take_news, self);

@@ -6,6 +6,7 @@
 #include "prism-agent-egress-private.h"
 #include "prism-agent-exec-private.h"
 #include "prism-agent-lifecycle-private.h"
+#include "prism-fd-left.h"
 #include "prism-fd-private.h"
 #include "prism-operation-private.h"
 #include "prism-sandbox-error.h"
@@ -79,6 +80,21 @@ is_terminal (int fd)
          && ioctl (fd, TIOCGPTN, &number) == 0;
 }
 
+/* It has started, and what would be handed out cannot be made. */
+static gboolean
+refuse_start (PrismAgentChild *child)
+{
+  GError *error = g_error_new (
+      PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+      "no descriptors left for a process's streams: %s; raise the limit of open files (ulimit -n)", g_strerror (errno));
+  g_auto (PrismAgentFrame) frame = { 0 };
+  prism_agent_frame_init (&frame, PRISM_WIRE_CANCEL, 0, 0);
+  prism_agent_frame_put (&frame, 0, 4);
+  prism_agent_channel_send (child->channel, &frame, child->ticket);
+  fail_start (child, error);
+  return FALSE;
+}
+
 static gboolean
 take_start (PrismAgentChild *child, int master)
 {
@@ -94,6 +110,8 @@ take_start (PrismAgentChild *child, int master)
       prism_agent_child_open_flows (child, theirs, master);
       child->master = master;
     }
+  if (!prism_fd_is_left ())
+    return refuse_start (child);
   child->running = TRUE;
   g_autoptr (PrismAgentProcess) process = prism_agent_process_new (child);
   g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&child->sandbox);
@@ -278,6 +296,8 @@ open_pipes (PrismAgentChild *child, int *theirs, GError **error)
           g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
                        "no descriptors left for a process's streams: %s; raise the limit of open files (ulimit -n)",
                        g_strerror (errno));
+          while (i-- > 0)
+            prism_clear_fd (&theirs[i]);
           return FALSE;
         }
       child->mine[i] = ends[i == 0 ? 1 : 0];
@@ -343,6 +363,7 @@ submit_process (PrismAgentChild *child, PrismAgentSandbox *sandbox, GError **err
 static void
 launch (PrismAgentChild *child, gboolean sent, GError *error)
 {
+  g_return_if_fail (sent == (error == NULL));
   if (!sent || !prism_agent_channel_add_job (child->channel, prism_agent_job_ref (&child->job), &error))
     {
       g_atomic_ref_count_inc (&child->ticket->refs);
@@ -394,7 +415,8 @@ agent_start_process (PrismSandbox *sandbox, PrismProcessOperation *operation)
   child->keep = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   child->framed = child->framed || child->keep;
   set_identity (child, self);
-  launch (child, submit_process (child, self, &error), error);
+  gboolean sent = submit_process (child, self, &error); /* first: it sets the error */
+  launch (child, sent, error);
 }
 
 /* --- finding --- */
@@ -481,7 +503,8 @@ attach (PrismAgentSandbox *self, PrismProcessOperation *operation, const Wanted 
   gboolean sent = open_pipes (child, theirs, &error);
   if (sent)
     prism_agent_child_open_flows (child, theirs, -1);
-  launch (child, sent && prism_agent_channel_submit (child->channel, child->ticket, &frame, NULL, 0, &error), error);
+  sent = sent && prism_agent_channel_submit (child->channel, child->ticket, &frame, NULL, 0, &error);
+  launch (child, sent, error);
 }
 
 /* Fails closed: the uuid, what was run and when must all be what the reference says. */

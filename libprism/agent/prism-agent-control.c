@@ -103,6 +103,12 @@ agent_resume (PrismSandbox *sandbox, PrismControlOperation *operation)
 {
   PrismAgentSandbox *self = PRISM_AGENT_SANDBOX (sandbox);
   PrismAgentLifecycle *lifecycle = prism_agent_sandbox_get_lifecycle (self);
+  g_autoptr (GError) error = NULL;
+  if (!prism_agent_lifecycle_check_owner (lifecycle, &error))
+    {
+      prism_operation_fail (PRISM_OPERATION (operation), error);
+      return;
+    }
   if (!prism_agent_lifecycle_is_paused (lifecycle))
     {
       prism_operation_fail_literal (PRISM_OPERATION (operation), PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,

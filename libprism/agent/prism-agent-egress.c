@@ -7,6 +7,8 @@
  * inside: one that ignores them reaches nothing. */
 #include "prism-agent-egress-private.h"
 
+#include "prism-agent-lifecycle-private.h"
+#include "prism-agent-sandbox-private.h"
 #include "prism-egress-audit-private.h"
 #include "prism-egress-limits-private.h"
 #include "prism-fd-private.h"
@@ -310,7 +312,8 @@ agent_set_network_policy (PrismSandbox *sandbox, PrismControlOperation *control)
   g_autoptr (PrismEgressListener) listener = NULL;
   g_autoptr (GError) error = NULL;
 
-  listener = dup_listener (self, &proxy, &error);
+  if (prism_agent_lifecycle_check_owner (prism_agent_sandbox_get_lifecycle (self), &error))
+    listener = dup_listener (self, &proxy, &error);
   if (listener == NULL || !check_policy (self, policy, &error))
     {
       prism_operation_fail (operation, error);

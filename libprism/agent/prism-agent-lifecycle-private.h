@@ -9,6 +9,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   PrismAgentSandbox *owner; /* not owned: this is a part of it */
+  guint forks;              /* of the process that made it */
   GMutex lock;              /* for what follows */
   GCond ended;
   PrismSandboxStatus status;
@@ -29,6 +30,10 @@ typedef struct
 
 void prism_agent_lifecycle_init (PrismAgentLifecycle *self, PrismAgentSandbox *owner);
 void prism_agent_lifecycle_clear (PrismAgentLifecycle *self);
+/* FALSE in a fork of the process that made it. That has copies of its descriptors, but none
+ * of its threads, and locks as these held them; two would read one stream, and what is dropped
+ * there is in use here. So a fork touches nothing of it, and ends nothing. */
+gboolean prism_agent_lifecycle_check_owner (PrismAgentLifecycle *self, GError **error);
 PrismSandboxStatus prism_agent_lifecycle_get_status (PrismAgentLifecycle *self);
 /* Only from one status to another; FALSE when it is in a third. */
 gboolean prism_agent_lifecycle_change (PrismAgentLifecycle *self, PrismSandboxStatus from, PrismSandboxStatus to);

@@ -11,6 +11,7 @@
 #include "prism-agent-lifecycle-private.h"
 
 #include "prism-agent-egress-private.h"
+#include "prism-fork-private.h"
 #include "prism-operations-private.h"
 #include "prism-sandbox-error-private.h"
 
@@ -34,6 +35,7 @@ void
 prism_agent_lifecycle_init (PrismAgentLifecycle *self, PrismAgentSandbox *owner)
 {
   self->owner = owner;
+  self->forks = prism_forks ();
   g_mutex_init (&self->lock);
   g_cond_init (&self->ended);
   g_queue_init (&self->waiting);
@@ -58,9 +60,21 @@ prism_agent_lifecycle_clear (PrismAgentLifecycle *self)
 
 /* --- status --- */
 
+gboolean
+prism_agent_lifecycle_check_owner (PrismAgentLifecycle *self, GError **error)
+{
+  if (self->forks == prism_forks ())
+    return TRUE;
+  g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
+                       "the sandbox belongs to the process that this one is a fork of; make one here");
+  return FALSE;
+}
+
 PrismSandboxStatus
 prism_agent_lifecycle_get_status (PrismAgentLifecycle *self)
 {
+  if (!prism_agent_lifecycle_check_owner (self, NULL))
+    return PRISM_SANDBOX_STATUS_FAILED;
   g_mutex_lock (&self->lock);
   PrismSandboxStatus status = self->status;
   g_mutex_unlock (&self->lock);
@@ -210,6 +224,8 @@ name_of (PrismSandboxStatus status)
 gboolean
 prism_agent_lifecycle_check_running (PrismAgentLifecycle *self, GError **error)
 {
+  if (!prism_agent_lifecycle_check_owner (self, error))
+    return FALSE;
   g_mutex_lock (&self->lock);
   PrismSandboxStatus status = self->status;
   if (status == PRISM_SANDBOX_STATUS_FAILED && self->failure != NULL)
@@ -315,7 +331,7 @@ end_elsewhere (PrismAgentLifecycle *self, gint64 grace_ms, const char *what)
 {
   Ending *ending = g_new (Ending, 1);
   *ending = (Ending){ self, g_object_ref (self->owner), grace_ms, what };
-  GThread *thread = g_thread_try_new ("prism-end", end_main, ending, NULL);
+  GThread *thread = prism_start_thread ("prism-end", end_main, ending, NULL);
   if (thread != NULL)
     g_thread_unref (thread);
   else
@@ -380,6 +396,11 @@ prism_agent_lifecycle_end (PrismAgentLifecycle *self,
   const char *what = closes ? "closed" : grace_ms > 0 ? "stopped" : "killed";
   gboolean here = prism_operation_get_may_block (PRISM_OPERATION (operation));
   g_autoptr (GError) error = NULL;
+  if (!prism_agent_lifecycle_check_owner (self, &error))
+    {
+      answer (operation, error);
+      return;
+    }
   g_mutex_lock (&self->lock);
   gboolean mine = claim_locked (self), over = self->over;
   /* Stopping what has failed or is gone changes nothing. */
@@ -407,6 +428,11 @@ prism_agent_lifecycle_end (PrismAgentLifecycle *self,
 gboolean
 prism_agent_lifecycle_dispose (PrismAgentLifecycle *self)
 {
+  if (!prism_agent_lifecycle_check_owner (self, NULL))
+    {
+      g_object_ref (self->owner); /* never to be finalized here */
+      return TRUE;
+    }
   g_mutex_lock (&self->lock);
   gboolean ends = self->has_boundary && !self->detached && claim_locked (self);
   if (ends)

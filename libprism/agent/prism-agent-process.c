@@ -3,6 +3,7 @@
 #include "prism-agent-process-private.h"
 
 #include "prism-fd-private.h"
+#include "prism-fork-private.h"
 #include "prism-operation-private.h"
 #include "prism-result.h"
 #include "prism-sandbox-error.h"
@@ -21,6 +22,7 @@ struct _PrismAgentProcess
   GInputStream *stdout_stream;
   GInputStream *stderr_stream;
   gint released; /* atomic */
+  guint forks;   /* of the process that started it */
 };
 
 enum
@@ -86,10 +88,23 @@ prism_agent_child_dup_result (PrismAgentChild *child)
 
 /* --- methods --- */
 
+/* As with its sandbox: who waits for it, and its locks, are not in a fork. */
+static gboolean
+refuse_another (PrismAgentProcess *self, gpointer operation)
+{
+  if (self->forks == prism_forks ())
+    return FALSE;
+  prism_operation_fail_literal (operation, PRISM_PROCESS_ERROR, PRISM_PROCESS_ERROR_STATE,
+                                "the process's sandbox belongs to the process that this one is a fork of");
+  return TRUE;
+}
+
 static gboolean
 refuse (PrismAgentProcess *self, PrismControlOperation *operation, gboolean ended_too)
 {
   const char *state = NULL;
+  if (refuse_another (self, operation))
+    return TRUE;
   g_mutex_lock (&self->child->lock);
   if (g_atomic_int_get (&self->released))
     state = "the process was released";
@@ -188,6 +203,8 @@ static void
 process_release (PrismProcess *process, PrismControlOperation *operation)
 {
   PrismAgentProcess *self = PRISM_AGENT_PROCESS (process);
+  if (refuse_another (self, operation))
+    return;
   g_autoptr (PrismAgentSandbox) sandbox = g_weak_ref_get (&self->child->sandbox);
   g_atomic_int_set (&self->released, TRUE);
   if (sandbox != NULL)
@@ -205,6 +222,8 @@ process_wait (PrismProcess *process, PrismWaitOperation *operation)
 {
   PrismAgentChild *child = PRISM_AGENT_PROCESS (process)->child;
   g_autoptr (PrismResult) result = NULL;
+  if (refuse_another (PRISM_AGENT_PROCESS (process), operation))
+    return;
   g_mutex_lock (&child->lock);
   if (child->ended)
     result = prism_agent_child_dup_result (child);
@@ -282,6 +301,7 @@ PrismAgentProcess *
 prism_agent_process_new (PrismAgentChild *child)
 {
   PrismAgentProcess *self = g_object_new (PRISM_TYPE_AGENT_PROCESS, NULL);
+  self->forks = prism_forks ();
   self->child = (PrismAgentChild *)prism_agent_job_ref (&child->job);
   if (child->mine[0] >= 0)
     self->stdin_stream = g_unix_output_stream_new (g_steal_fd (&child->mine[0]), TRUE);

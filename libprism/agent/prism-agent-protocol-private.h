@@ -99,6 +99,8 @@ typedef struct
   PrismAgentInbox in[2]; /* 0: OUT, DATA, ENTRIES; 1: ERR */
 } PrismAgentCall;
 
+/* Whether a descriptor comes with its answer. */
+gboolean prism_agent_call_brings_fd (const PrismAgentCall *call);
 void prism_agent_call_init (PrismAgentCall *call, enum prism_wire_type type);
 void prism_agent_call_clear (PrismAgentCall *call);
 void prism_agent_inbox_clear (PrismAgentInbox *inbox);

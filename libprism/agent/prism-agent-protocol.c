@@ -85,6 +85,12 @@ take_credit (PrismAgentCall *call, guint stream, gsize size)
   return NULL;
 }
 
+gboolean
+prism_agent_call_brings_fd (const PrismAgentCall *call)
+{
+  return call->type == PRISM_WIRE_LISTEN || ((call->flags & PRISM_WIRE_EXEC_PTY) != 0 && !is_framed (call));
+}
+
 static const char *
 accept_started (PrismAgentCall *call, struct prism_wire_reader *r, int *fds, guint n_fds)
 {

@@ -565,7 +565,7 @@ prism_agent_sandbox_get_property (GObject *object, guint id, GValue *value, GPar
       g_value_set_string (value, priv->reference);
       break;
     case PROP_STATUS:
-      if (g_atomic_int_get (&priv->started))
+      if (g_atomic_int_get (&priv->started) && prism_agent_lifecycle_check_owner (&priv->lifecycle, NULL))
         prism_agent_channel_look (priv->channel);
       g_value_set_enum (value, prism_agent_lifecycle_get_status (&priv->lifecycle));
       break;

@@ -3,6 +3,7 @@
  * master that comes from inside, or frames. TRUST: see prism-agent-exec-private.h. */
 #include "prism-agent-exec-private.h"
 
+#include "prism-fd-left.h"
 #include "prism-fd-private.h"
 #include "prism-sandbox-error.h"
 
@@ -81,6 +82,7 @@ pump_main (gpointer data)
     n = g_input_stream_read (pump->stream, buffer, SMALL_READ, pump->stop, NULL);
   while (n > 0 && pump_write (pump, buffer, (gsize)n));
   close (pump->to);
+  g_cancellable_release_fd (pump->stop);
   g_object_unref (pump->stream);
   g_object_unref (pump->stop);
   return NULL;
@@ -90,7 +92,15 @@ pump_main (gpointer data)
 static gboolean
 start_pump (PrismAgentInput *in, GInputStream *stream, int to, GError **error)
 {
+  if (!prism_fd_is_left ())
+    {
+      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+                   "no descriptors left for a command's streams: %s; raise the limit of open files (ulimit -n)",
+                   g_strerror (errno));
+      return FALSE;
+    }
   in->worker = g_cancellable_new ();
+  g_cancellable_get_fd (in->worker); /* the thread's, from here on */
   Pump *pump = g_new (Pump, 1);
   *pump = (Pump){ g_object_ref (stream), g_object_ref (in->worker), to };
   sigset_t all, before;
@@ -106,6 +116,7 @@ start_pump (PrismAgentInput *in, GInputStream *stream, int to, GError **error)
     }
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED,
                "the thread that reads the command's standard input cannot be started: %s", failure->message);
+  g_cancellable_release_fd (pump->stop);
   g_object_unref (pump->stream);
   g_object_unref (pump->stop);
   g_free (pump);

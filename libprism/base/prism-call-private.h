@@ -75,6 +75,8 @@ void prism_call_attach (PrismCall *call, GMainContext *context);
 void prism_call_watch_caller (PrismCall *call);
 /* In the caller's context. */
 void prism_call_emit_queued (PrismCall *call);
+/* Settles it where its time is over. */
+void prism_call_expire (PrismCall *call);
 /* The caller is told now: nothing of the call is to happen after this. */
 void prism_call_close (PrismCall *call);
 

@@ -216,8 +216,8 @@ prism_call_emit_queued (PrismCall *call)
   g_mutex_unlock (&call->lock);
 }
 
-static void
-expire (PrismCall *call)
+void
+prism_call_expire (PrismCall *call)
 {
   gboolean expired;
 
@@ -259,7 +259,7 @@ call_dispatch (GSource *source, GSourceFunc callback, gpointer data)
     g_source_set_ready_time (source, call->expires != 0 && !call->settled ? call->expires : -1);
   g_mutex_unlock (&call->lock);
 
-  expire (call);
+  prism_call_expire (call);
   prism_call_emit_queued (call);
 
   g_mutex_lock (&call->lock);

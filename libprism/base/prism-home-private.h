@@ -27,7 +27,8 @@ void prism_home_ask (gpointer instance, PrismHomeAsk ask, const char *what, GVal
 void prism_home_get (gpointer instance, const char *property, GValue *value);
 
 /* A private thread-default context for a synchronous call, and away with it. */
-GMainContext *prism_private_context_push (void);
+/* NULL: no descriptor is left for one, and it is not a must. */
+GMainContext *prism_private_context_push (gboolean must);
 void prism_private_context_pop (GMainContext *context);
 
 G_END_DECLS

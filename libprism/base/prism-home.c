@@ -17,6 +17,8 @@
  *    lives, not in the private context that the call iterates. */
 #include "prism-home-private.h"
 
+#include "prism-fd-left.h"
+
 #include <link.h>
 
 #define MAX_WATCHED 8
@@ -62,7 +64,7 @@ thread_contexts_free (gpointer data)
 static GPrivate thread_contexts = G_PRIVATE_INIT (thread_contexts_free);
 
 GMainContext *
-prism_private_context_push (void)
+prism_private_context_push (gboolean must)
 {
   ThreadContexts *self = g_private_get (&thread_contexts);
   GMainContext *context;
@@ -74,8 +76,10 @@ prism_private_context_push (void)
       g_private_set (&thread_contexts, self);
     }
   context = g_steal_pointer (&self->spare);
-  if (context == NULL)
+  if (context == NULL && (must || prism_fd_is_left ()))
     context = g_main_context_new ();
+  if (context == NULL)
+    return NULL;
   if (self->pushed->len == 0)
     self->outer = g_main_context_get_thread_default ();
   g_ptr_array_add (self->pushed, context);

@@ -108,4 +108,7 @@ void prism_operation_renew_deadline (PrismOperation *self);
  * nothing else triggers the operation's own cancellable. */
 GCancellable *prism_operation_get_caller_cancellable (PrismOperation *self);
 
+/* A thread that is not the application's: it takes none of its signals. */
+GThread *prism_start_thread (const char *name, GThreadFunc func, gpointer data, GError **error);
+
 G_END_DECLS

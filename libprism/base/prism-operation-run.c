@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calling a method that takes an operation: finding it, the thread it lives in, waiting. */
 #include "prism-call-private.h"
+#include "prism-fd-left.h"
 #include "prism-home-private.h"
+
+#include <poll.h>
 
 /* How long the thread that a script lives in may take to start on a call. */
 #define HOP_US (G_GINT64_CONSTANT (30) * G_USEC_PER_SEC)
@@ -15,6 +18,15 @@ find_method (gpointer self, const PrismMethod *method)
   gpointer vtable = method->iface != NULL ? g_type_interface_peek (klass, method->iface ()) : klass;
 
   return vtable != NULL ? G_STRUCT_MEMBER (Method, vtable, method->vfunc) : NULL;
+}
+
+static void
+refuse (PrismCall *call, GError *error)
+{
+  g_mutex_lock (&call->lock);
+  call->answered = TRUE;
+  prism_call_settle_locked (call, NULL, NULL, error);
+  g_mutex_unlock (&call->lock);
 }
 
 /* What needs no implementation to be answered. */
@@ -33,13 +45,9 @@ refuse_early (PrismCall *call, Method func)
   else if ((call->method->flags & PRISM_METHOD_KEEPS_WORKING) == 0
            && g_cancellable_is_cancelled (call->caller_cancellable))
     error = prism_call_cancelled_error (call);
-  if (error == NULL)
-    return FALSE;
-  g_mutex_lock (&call->lock);
-  call->answered = TRUE;
-  prism_call_settle_locked (call, NULL, NULL, error);
-  g_mutex_unlock (&call->lock);
-  return TRUE;
+  if (error != NULL)
+    refuse (call, error);
+  return error != NULL;
 }
 
 /* Where the script lives. */
@@ -133,8 +141,15 @@ invoke (PrismCall *call, PrismOperation *operation, Method func)
 static void
 wait_in (PrismCall *call, GMainContext *context)
 {
-  prism_call_attach (call, context);
   prism_call_watch_caller (call);
+  while (context == NULL && !prism_call_is_settled (call))
+    {
+      poll (NULL, 0, PRISM_BLIND_WAIT_MS);
+      prism_call_expire (call);
+    }
+  if (context == NULL)
+    return;
+  prism_call_attach (call, context);
   while (!prism_call_is_settled (call))
     g_main_context_iteration (context, TRUE);
 }
@@ -159,15 +174,21 @@ prism_operation_run (PrismOperation *operation,
   call->may_block = TRUE;
   if (!refuse_early (call, func))
     {
-      GMainContext *context = prism_private_context_push ();
+      /* Without a descriptor for one nothing is begun, but what is under way can be ended. */
+      GMainContext *context = prism_private_context_push (FALSE);
 
-      invoke (call, operation, func);
+      if (context != NULL || (method->flags & PRISM_METHOD_KEEPS_WORKING) != 0)
+        invoke (call, operation, func);
+      else
+        refuse (call, prism_call_error (call, method->errors->failed,
+                                        "no descriptors left: raise the limit of open files (ulimit -n)"));
       g_clear_object (&operation);
       if (!prism_call_is_settled (call))
         wait_in (call, context);
       prism_call_emit_queued (call);
       prism_call_close (call);
-      prism_private_context_pop (context);
+      if (context != NULL)
+        prism_private_context_pop (context);
     }
   g_clear_object (&operation);
   value = g_steal_pointer (&call->value);

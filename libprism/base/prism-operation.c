@@ -308,9 +308,8 @@ work_main (gpointer data)
   return NULL;
 }
 
-/* A thread that is not the application's takes none of its signals. */
-static GThread *
-start_quietly (const char *name, GThreadFunc func, gpointer data, GError **error)
+GThread *
+prism_start_thread (const char *name, GThreadFunc func, gpointer data, GError **error)
 {
   sigset_t all, before;
   GThread *thread;
@@ -353,7 +352,7 @@ prism_operation_run_in_thread (PrismOperation *self, PrismOperationFunc func)
     }
   work = g_new (Work, 1);
   *work = (Work){ g_object_ref (self), func };
-  thread = start_quietly ("prism-work", work_main, work, &error);
+  thread = prism_start_thread ("prism-work", work_main, work, &error);
   if (thread != NULL)
     {
       g_thread_unref (thread);

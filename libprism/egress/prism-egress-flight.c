@@ -8,6 +8,8 @@
  * waiter can leave; when the last one does, the question is cancelled. */
 #include "prism-egress-flight-private.h"
 
+#include "prism-operation-private.h"
+
 #define HOLDS_US G_USEC_PER_SEC
 
 struct _PrismEgressFlight
@@ -200,7 +202,7 @@ take_off (PrismEgressFlight *flight)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GError) denial = NULL;
-  GThread *thread = g_thread_try_new ("prism-resolver", fly, flight, &error);
+  GThread *thread = prism_start_thread ("prism-resolver", fly, flight, &error);
 
   if (thread != NULL)
     {

@@ -41,7 +41,7 @@ prism_egress_proxy_end_listener (PrismEgressProxy *self, PrismEgressListener *li
   GThread *thread;
 
   *removal = (Removal){ g_object_ref (self), g_object_ref (listener) };
-  thread = g_thread_try_new ("prism-egress-end", remove_main, removal, NULL);
+  thread = prism_start_thread ("prism-egress-end", remove_main, removal, NULL);
   if (thread != NULL)
     g_thread_unref (thread);
   else

@@ -304,7 +304,7 @@ prism_health_run (PrismRegistry *registry, const char *const *backends, GCancell
   g_return_val_if_fail (PRISM_IS_REGISTRY (registry), NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  context = prism_private_context_push ();
+  context = prism_private_context_push (TRUE);
   prism_health_run_async (registry, backends, cancellable, on_done, &result);
   while (result == NULL)
     g_main_context_iteration (context, TRUE);

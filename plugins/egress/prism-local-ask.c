@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include "prism-fd-left.h"
+
 typedef struct
 {
   GThread *thread;
@@ -149,7 +151,7 @@ get_asker (PrismLocalEngine *engine)
 {
   Asker *asker = engine->ask;
 
-  if (asker != NULL)
+  if (asker != NULL || !prism_fd_is_left ())
     return asker;
   asker = g_new0 (Asker, 1);
   asker->context = g_main_context_new ();

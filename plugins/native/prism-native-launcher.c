@@ -12,10 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "prism-fd-left.h"
 #include "prism-launch.h"
 #include "prism-native-begin.h"
 #include "prism-native-cgroup-state.h"
 #include "prism-native-failure.h"
+#include "prism-native-forked.h"
 #include "prism-native-packet.h"
 #include "prism-native-server.h"
 
@@ -36,8 +38,8 @@ struct _PrismNativeLauncher
   gboolean starting;         /* by that one */
   GPtrArray *notes;          /* of PrismNativeNote */
   GPtrArray *groups;         /* of folders that the keeper makes and removes */
-  gboolean ready, running, ended, reaped;
-  gboolean deposited; /* it goes on without this host */
+  gboolean ready, running, ended, reaped, deposited; /* the last: it goes on without this host */
+  PrismNativeForked forked;
   guint32 left, facts;
   int status; /* of the inner half, once it ended */
   struct
@@ -68,10 +70,11 @@ note_free (gpointer data)
 }
 
 static void
-set_errno_error (GError **error, const char *what)
+set_errno_error (GError **error, const char *what, int number)
 {
-  int saved = errno;
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_FAILED, "native: %s: %s", what, g_strerror (saved));
+  g_set_error (error, PRISM_SANDBOX_ERROR, number == EMFILE ? PRISM_SANDBOX_ERROR_LIMIT : PRISM_SANDBOX_ERROR_FAILED,
+               "native: %s: %s%s", what, g_strerror (number),
+               number == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
 static gboolean
@@ -79,7 +82,7 @@ make_pair (int type, int ends[2], GError **error)
 {
   if (socketpair (AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0)
     {
-      set_errno_error (error, "a pair of sockets");
+      set_errno_error (error, "a pair of sockets", errno);
       return FALSE;
     }
   return TRUE;
@@ -96,6 +99,7 @@ new_launcher (int control, int keeper)
   self->keeper = keeper;
   self->notes = g_ptr_array_new_with_free_func (note_free);
   self->groups = g_ptr_array_new_with_free_func (g_free);
+  prism_native_forked_add (&self->forked, &self->keeper, &self->plan);
   return self;
 }
 
@@ -140,9 +144,12 @@ prism_native_launcher_begin (const char *agent, GError **error)
 
   if (status == 0)
     return new_begun (&begun);
-  g_set_error (error, PRISM_SANDBOX_ERROR,
-               status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
-               "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
+  if (status == EMFILE)
+    set_errno_error (error, "the launcher", status);
+  else
+    g_set_error (
+        error, PRISM_SANDBOX_ERROR, status == ENOENT ? PRISM_SANDBOX_ERROR_UNAVAILABLE : PRISM_SANDBOX_ERROR_FAILED,
+        "native: %s cannot be started: %s; install prism-agent, or set PRISM_AGENT", agent, g_strerror (status));
   return NULL;
 }
 
@@ -295,9 +302,13 @@ time_left (gint64 deadline)
 static gboolean
 wait_for (int fd, short events, gint64 deadline, GCancellable *cancellable, GError **error)
 {
-  struct pollfd fds[2] = { { fd, events, 0 }, { g_cancellable_get_fd (cancellable), POLLIN, 0 } };
-  int n = poll (fds, fds[1].fd >= 0 ? 2 : 1, time_left (deadline));
+  gboolean blind = cancellable != NULL && !prism_fd_is_left ();
+  struct pollfd fds[2] = { { fd, events, 0 }, { blind ? -1 : g_cancellable_get_fd (cancellable), POLLIN, 0 } };
+  int n;
 
+  do
+    n = poll (fds, 2, blind ? PRISM_BLIND_WAIT_MS : time_left (deadline));
+  while (n == 0 && blind && time_left (deadline) != 0 && !g_cancellable_is_cancelled (cancellable));
   if (fds[1].fd >= 0)
     g_cancellable_release_fd (cancellable);
   if (g_cancellable_is_cancelled (cancellable))
@@ -369,11 +380,12 @@ end_start (PrismNativeLauncher *self)
 }
 
 gboolean
-prism_native_launcher_wait_ready (PrismNativeLauncher *self, gint64 deadline, GCancellable *cancellable, GError **error)
+prism_native_launcher_wait_ready (
+    PrismNativeLauncher *self, gboolean agent_speaks, gint64 deadline, GCancellable *cancellable, GError **error)
 {
   /* The agent's first word comes right after this one, and is waited for too: one wait
    * does for both. Whatever fails, its end of the control socket is closed. */
-  int first = self->agent;
+  int first = agent_speaks ? self->agent : -1;
   gboolean open = TRUE;
 
   while (open && !(open = read_messages (self), self->ready || self->failure != NULL))
@@ -622,7 +634,7 @@ prism_native_launcher_end (PrismNativeLauncher *self, gint64 deadline, GError **
 
   close_fd (&self->control);
   close_fd (&self->plan);
-  if (!self->running)
+  if (!self->running || self->forked.anothers)
     return TRUE;
   while (open && (open = read_messages (self)) && !self->ended)
     {
@@ -671,7 +683,9 @@ prism_native_launcher_free (PrismNativeLauncher *self)
 {
   if (self->running && !self->deposited)
     prism_native_launcher_end (self, g_get_monotonic_time () + 10 * G_USEC_PER_SEC, NULL);
-  leave_server (self);
+  if (!self->forked.anothers)
+    leave_server (self); /* whose lock may be held by a thread that is not here */
+  prism_native_forked_remove (&self->forked);
   close_fd (&self->control);
   close_fd (&self->plan);
   close_fd (&self->keeper);

@@ -35,11 +35,10 @@ gboolean prism_native_launcher_give_plan (
 PrismNativeLauncher *prism_native_launcher_ask (const char *agent, GBytes *template, GBytes *plan, GError **error);
 /* The host's end of the control socket; the caller closes it. */
 int prism_native_launcher_steal_control (PrismNativeLauncher *self);
-/* Waits until the inner half is about to become the agent, or for why it is not. */
-gboolean prism_native_launcher_wait_ready (PrismNativeLauncher *self,
-                                           gint64 deadline,
-                                           GCancellable *cancellable,
-                                           GError **error);
+/* Waits until the inner half is about to become the agent, or for why it is not. Where it is
+ * known that no word of the agent's comes, its socket may be closed already: @agent_speaks. */
+gboolean prism_native_launcher_wait_ready (
+    PrismNativeLauncher *self, gboolean agent_speaks, gint64 deadline, GCancellable *cancellable, GError **error);
 /* PRISM_LAUNCH_FACT_…: what the inner half found true of itself. */
 guint32 prism_native_launcher_get_facts (PrismNativeLauncher *self);
 /* What was noted so far under @key, or NULL. */

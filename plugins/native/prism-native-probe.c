@@ -114,7 +114,7 @@ try_start (const PrismNativeAsked *asked, gint64 deadline, GCancellable *cancell
     return FALSE;
   launcher = prism_native_launcher_begin (prism_agent_get_path (), error);
   if (launcher == NULL || !prism_native_launcher_give_plan (launcher, plan, deadline, cancellable, error)
-      || !prism_native_launcher_wait_ready (launcher, deadline, cancellable, error))
+      || !prism_native_launcher_wait_ready (launcher, TRUE, deadline, cancellable, error))
     return FALSE;
   *facts = prism_native_launcher_get_facts (launcher);
   return prism_native_launcher_end (launcher, deadline, error);

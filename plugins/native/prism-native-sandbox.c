@@ -356,7 +356,7 @@ make_sandbox (const PrismNativeDeposit *facts,
   PrismNativeLauncher *launcher = tell_launcher (begun, &request->asked, by_template, deadline, cancellable, error);
   g_autoptr (PrismNativeSandbox) self = launcher != NULL ? new_sandbox (request->id, facts, launcher, error) : NULL;
   g_autoptr (GError) failure = NULL;
-  gboolean prepared;
+  gboolean prepared, ready;
 
   if (self == NULL)
     return NULL;
@@ -366,7 +366,12 @@ make_sandbox (const PrismNativeDeposit *facts,
   remove_leftovers ();
   /* Where the launcher has ended it says why. */
   prepared = prism_agent_sandbox_prepare (PRISM_AGENT_SANDBOX (self), &failure);
-  if (prism_native_launcher_wait_ready (self->launcher, deadline, cancellable, error))
+  /* What could not be sent is the agent's loss: then its socket is closed by another thread,
+   * which is about to end the launcher too. */
+  g_mutex_lock (&self->use);
+  ready = prism_native_launcher_wait_ready (self->launcher, prepared, deadline, cancellable, error);
+  g_mutex_unlock (&self->use);
+  if (ready)
     {
       if (prepared)
         return g_steal_pointer (&self);

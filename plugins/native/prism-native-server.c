@@ -131,6 +131,31 @@ start (const char *agent)
   return NULL;
 }
 
+/* Whoever holds it as the process forks is not in the fork to let it go. */
+static void
+before_fork (void)
+{
+  g_mutex_lock (&lock);
+}
+
+static void
+after_fork (void)
+{
+  g_mutex_unlock (&lock);
+}
+
+static void
+watch_forks (void)
+{
+  static gsize once;
+
+  if (g_once_init_enter (&once))
+    {
+      pthread_atfork (before_fork, after_fork, after_fork);
+      g_once_init_leave (&once, 1);
+    }
+}
+
 /* A fork of the process that started them has its own; the threads are not there. */
 static void
 forget_parents_servers (void)
@@ -246,6 +271,7 @@ prism_native_server_ask (const char *agent, GBytes *template, GBytes *plan, cons
   PrismNativeServer *self;
   int here = sched_getcpu ();
 
+  watch_forks ();
   g_mutex_lock (&lock);
   forget_parents_servers ();
   self = choose (agent, here);

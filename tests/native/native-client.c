@@ -184,7 +184,7 @@ native_client_new (const PrismNativeAsked *asked)
 
   self->launcher = spawn (asked);
   self->control = prism_native_launcher_steal_control (self->launcher);
-  prism_native_launcher_wait_ready (self->launcher, g_get_monotonic_time () + PATIENCE * 1000, NULL, &error);
+  prism_native_launcher_wait_ready (self->launcher, TRUE, g_get_monotonic_time () + PATIENCE * 1000, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (read_frame (self, payload).type, ==, PRISM_WIRE_HELLO);
   send_setup (self, asked);
@@ -202,7 +202,8 @@ native_client_refusal (const PrismNativeAsked *asked)
   if (plan == NULL)
     return error;
   launcher = spawn (asked);
-  g_assert_false (prism_native_launcher_wait_ready (launcher, g_get_monotonic_time () + PATIENCE * 1000, NULL, &error));
+  g_assert_false (
+      prism_native_launcher_wait_ready (launcher, TRUE, g_get_monotonic_time () + PATIENCE * 1000, NULL, &error));
   return error;
 }
 

@@ -118,7 +118,7 @@ give_plan (Early *self)
   g_assert_no_error (error);
   prism_native_launcher_give_plan (self->launcher, plan, -1, NULL, &error);
   g_assert_no_error (error);
-  prism_native_launcher_wait_ready (self->launcher, g_get_monotonic_time () + WAIT_US, NULL, &error);
+  prism_native_launcher_wait_ready (self->launcher, TRUE, g_get_monotonic_time () + WAIT_US, NULL, &error);
   g_assert_no_error (error);
 }
 

@@ -8,11 +8,15 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "prism-fd-left.h"
+
 void
 archive_wait_init (ArchiveWait *wait, const PrismArchiveJob *job)
 {
   wait->job = job;
-  wait->has_cancel = job->cancellable != NULL && g_cancellable_make_pollfd (job->cancellable, &wait->cancel);
+  wait->blind = job->cancellable != NULL && !prism_fd_is_left ();
+  wait->has_cancel =
+      job->cancellable != NULL && !wait->blind && g_cancellable_make_pollfd (job->cancellable, &wait->cancel);
 }
 
 void
@@ -34,7 +38,8 @@ archive_wait_for (ArchiveWait *wait, int fd, gushort events, GError **error)
   for (;;)
     {
       gint64 left = stall > 0 ? MAX (until - g_get_monotonic_time () / 1000, 0) : -1;
-      int n = poll (fds, 2, (int)MIN (left, G_MAXINT));
+      gboolean looks_again = wait->blind && (left < 0 || left > PRISM_BLIND_WAIT_MS);
+      int n = poll (fds, 2, looks_again ? PRISM_BLIND_WAIT_MS : (int)MIN (left, G_MAXINT));
       if (n < 0 && errno != EINTR)
         {
           int saved = errno;
@@ -46,7 +51,7 @@ archive_wait_for (ArchiveWait *wait, int fd, gushort events, GError **error)
         return FALSE;
       if (n > 0 && fds[0].revents != 0)
         return TRUE;
-      if (n == 0)
+      if (n == 0 && !looks_again)
         {
           g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
                        "nothing moved on the tree's stream for %" G_GINT64_FORMAT " ms", stall);

@@ -15,6 +15,7 @@ typedef struct
   const PrismArchiveJob *job;
   GPollFD cancel;
   gboolean has_cancel;
+  gboolean blind; /* there was no descriptor for it */
 } ArchiveWait;
 
 void archive_wait_init (ArchiveWait *wait, const PrismArchiveJob *job);
