@@ -89,7 +89,7 @@ static const Rule rules[] = {
     "try again when nothing writes to it" },
   { prism_limit_error_quark, PRISM_LIMIT_ERROR_UNKNOWN, "limit.unknown", "There is no limit of that name.", NULL },
   { prism_limit_error_quark, PRISM_LIMIT_ERROR_RANGE, "limit.range", "A limit is out of its range.",
-    "choose values between the bounds that the message names" },
+    "choose values as the message says" },
   { prism_plugin_error_quark, PRISM_PLUGIN_ERROR_NOT_FOUND, "plugin.not_found", "No plug-in offers that backend.",
     "“prism inspect” lists the plug-ins that were found, and why others were refused" },
   { prism_plugin_error_quark, PRISM_PLUGIN_ERROR_UNTRUSTED, "plugin.untrusted",
