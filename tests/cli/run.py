@@ -438,6 +438,14 @@ class Options(base.Case):
         done = self.run_prism('run', '--limit', 'wall-time-ms=3000', '--', 'sleep', '1000')
         self.assertEqual((done.returncode, b'wall-time-ms' in done.stderr), (124, True), done)
 
+    def test_few_descriptors(self):
+        """a low limit on open files is the caller's and no fault of the file system's"""
+        for limit in ('-Sn 40', '-n 40', '-n 64', '-n 65'):
+            with self.subTest(limit):
+                done = subprocess.run(['bash', '-c', f'ulimit {limit} && exec "$0" run -- echo ok', PRISM], cwd=self.folder,
+                                      capture_output=True, stdin=subprocess.DEVNULL, timeout=base.DEADLINE)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'ok\n', b''), done)
+
     def test_least_memory(self):
         """a memory limit that the agent itself cannot start in is refused with the one that it can"""
         done = self.run_prism('run', '--limit', 'memory-bytes=1', '--', 'true')
