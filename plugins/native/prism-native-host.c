@@ -210,6 +210,14 @@ prism_native_host_get (void)
   return found;
 }
 
+bool
+prism_native_host_is_callers (const PrismNativeHost *self)
+{
+  uid_t caller = geteuid ();
+
+  return self->root ? caller == 0 : caller == self->uid && getegid () == self->gid;
+}
+
 const PrismNativeHost *
 prism_native_host_look_up (void)
 {

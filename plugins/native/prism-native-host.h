@@ -37,6 +37,8 @@ typedef struct
 
 /* Looked up once in a process, and never freed. */
 const PrismNativeHost *prism_native_host_get (void);
+/* Whether whoever calls is still the user that it was looked up for. */
+bool prism_native_host_is_callers (const PrismNativeHost *self);
 
 /* As that, for what begins a sandbox: by itself, and into memory of its own. */
 const PrismNativeHost *prism_native_host_look_up (void);

@@ -257,6 +257,13 @@ fill (PrismNativeRequest *self, PrismSandboxSpec *spec, const PrismNativeOptions
   PrismNativeAsked *asked = &self->asked;
 
   prism_native_asked_init (asked, options);
+  if (!prism_native_host_is_callers (asked->host))
+    {
+      g_set_error_literal (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
+                           "native: this process is another user by now than for its first sandbox, and what was "
+                           "begun for that one would make the next; make each user's in a program of its own");
+      return FALSE;
+    }
   asked->egress = choose_egress (spec);
   asked->detached = prism_sandbox_spec_get_lifetime (spec) == PRISM_LIFETIME_DETACHED;
   asked->tmp_bytes = prism_limits_get (limits, "tmp-bytes");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Odd programs to have sandboxes in: those that fork, and those that have few descriptors. */
+/* Odd programs to have sandboxes in: those that fork, that have few descriptors, and that
+ * become another user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -438,6 +439,36 @@ test_few_files (LibraryFixture *f, gconstpointer data)
     }
 }
 
+/* What root has begun makes no sandbox for whom root has become since: it would be root's. */
+static void
+test_another_user (LibraryFixture *f, gconstpointer data)
+{
+  if (geteuid () != 0)
+    return; /* nobody else can be become */
+  for (guint before = 1; before < 4; before++)
+    {
+      pid_t pid = fork ();
+      if (pid == 0)
+        {
+          g_autoptr (GError) error = NULL;
+          for (guint i = 0; i < before; i++)
+            {
+              g_autoptr (PrismSandbox) root = prism_backend_create_sandbox (f->backend, f->spec, NULL, NULL);
+              EXPECT (root != NULL && prism_sandbox_close (root, NULL, NULL));
+            }
+          EXPECT (seteuid (64001) == 0);
+          EXPECT (prism_backend_create_sandbox (f->backend, f->spec, NULL, &error) == NULL);
+          EXPECT (g_error_matches (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED));
+          EXPECT (strstr (error->message, "another user") != NULL);
+          EXPECT (seteuid (0) == 0);
+          g_autoptr (PrismSandbox) again = prism_backend_create_sandbox (f->backend, f->spec, NULL, NULL);
+          EXPECT (again != NULL && prism_sandbox_close (again, NULL, NULL));
+          _exit (0);
+        }
+      assert_ended_well (pid);
+    }
+}
+
 /* An agent of this test's own: by its path it is told from those of tests beside. */
 static char *
 copy_agent (void)
@@ -466,6 +497,7 @@ main (int argc, char **argv)
   library_add_test ("/native/hosts/fork-outlives-host", test_fork_outlives_host);
   library_add_test ("/native/hosts/no-descriptors", test_no_descriptors);
   library_add_test ("/native/hosts/few-files", test_few_files);
+  library_add_test ("/native/hosts/another-user", test_another_user);
   int status = g_test_run ();
   g_unlink (g_getenv ("PRISM_AGENT"));
   g_rmdir (folder);
