@@ -174,6 +174,14 @@ offer_approvals (const char *prefix, char **words, guint n)
     offer (prefix, prism_suspension_get_id (found->pdata[i]), "");
 }
 
+/* The command that is to run; what follows are its own words. At a colon bash takes a value
+ * apart, whose parts stand here as words. */
+static gboolean
+is_command_word (char **words, guint i)
+{
+  return words[i][0] != '-' && words[i][0] != '\0' && !g_str_equal (words[i], ":") && !g_str_equal (words[i - 1], ":");
+}
+
 static void
 complete_command (const PrismCliCommand *command, char **words, guint n)
 {
@@ -194,6 +202,11 @@ complete_command (const PrismCliCommand *command, char **words, guint n)
       if (entry != NULL && entry->arg != G_OPTION_ARG_NONE && ++i + 1 == n)
         {
           offer_value (entry->long_name, last, words);
+          return;
+        }
+      if (entry == NULL && command->run == prism_cmd_run && is_command_word (words, i))
+        {
+          g_print (":files\n");
           return;
         }
     }

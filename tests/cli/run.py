@@ -507,6 +507,11 @@ class Options(base.Case):
         self.assertEqual(complete('run', '--require', 'network,fi'), ['network,filesystem'])
         self.assertEqual(complete('run', '-w', ''), [':folders'])
         self.assertEqual(complete('run', '--', 'l'), [':commands'])
+        self.assertEqual(complete('run', 'l'), [':commands'])
+        for words in (['make', '-'], ['make', '--l'], ['-n', '-w', '.', 'cat', ''], ['--', 'cat', '']):
+            self.assertEqual(complete('run', *words), [':files'], words)
+        self.assertEqual(complete('run', '--allow', 'a.example', ':', '443', '--lim'), ['--limit'])
+        self.assertEqual(complete('run', '--allow', 'http', ':', '//a.example', '--lim'), ['--limit'])
 
 
     def test_bash_completion(self):
