@@ -7,6 +7,7 @@
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -110,6 +111,81 @@ prism_agent_channel_in_io_thread (PrismAgentChannel *self)
   return inside;
 }
 
+/* --- what the thread listens to --- */
+
+/* The kernel counts what epoll watches by user: a sandbox of the same user's can use all of
+ * it up. What is refused then is polled beside the set. */
+typedef struct
+{
+  int fd;
+  guint32 events;
+  gpointer who;
+} PrismAgentUnheard;
+
+static gboolean
+change_unheard (PrismAgentChannel *self, int fd, guint32 events, gpointer who, gboolean add)
+{
+  PrismAgentUnheard one = { fd, events, who };
+  guint i = 0;
+  g_mutex_lock (&self->unheard_lock);
+  if (self->unheard == NULL)
+    self->unheard = g_array_new (FALSE, FALSE, sizeof one);
+  while (i < self->unheard->len && g_array_index (self->unheard, PrismAgentUnheard, i).who != who)
+    i++;
+  gboolean found = i < self->unheard->len;
+  if (found && events != 0)
+    g_array_index (self->unheard, PrismAgentUnheard, i) = one;
+  else if (found)
+    g_array_remove_index_fast (self->unheard, i);
+  else if (add)
+    g_array_append_val (self->unheard, one);
+  g_atomic_int_set (&self->n_unheard, (gint)self->unheard->len);
+  g_mutex_unlock (&self->unheard_lock);
+  return found || add;
+}
+
+/* FALSE: not by the set, and the thread is to know of it if it sleeps. */
+static gboolean
+listen_to (PrismAgentChannel *self, gpointer who, int fd, guint32 before, guint32 events)
+{
+  struct epoll_event event = { .events = events, .data.ptr = who };
+  int op = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  if (before != 0 && g_atomic_int_get (&self->n_unheard) > 0 && change_unheard (self, fd, events, who, FALSE))
+    return FALSE;
+  if (epoll_ctl (self->epoll, op, fd, &event) == 0 || op != EPOLL_CTL_ADD || (errno != ENOSPC && errno != ENOMEM))
+    return TRUE;
+  return !change_unheard (self, fd, events, who, TRUE);
+}
+
+/* As epoll_wait(); the bits of poll() are the same. */
+static int
+wait_for_events (PrismAgentChannel *self, struct epoll_event *events, int timeout)
+{
+  int found = 0;
+  if (g_atomic_int_get (&self->n_unheard) == 0)
+    return epoll_wait (self->epoll, events, EVENTS_A_ROUND, timeout);
+  g_mutex_lock (&self->unheard_lock);
+  guint n = self->unheard->len;
+  g_autofree struct pollfd *fds = g_new (struct pollfd, n + 1);
+  g_autofree gpointer *who = g_new (gpointer, n + 1);
+  fds[0] = (struct pollfd){ self->epoll, POLLIN, 0 };
+  for (guint i = 1; i <= n; i++)
+    {
+      const PrismAgentUnheard *one = &g_array_index (self->unheard, PrismAgentUnheard, i - 1);
+      fds[i] = (struct pollfd){ one->fd, (short)one->events, 0 };
+      who[i] = one->who;
+    }
+  g_mutex_unlock (&self->unheard_lock);
+  if (poll (fds, n + 1, timeout) <= 0)
+    return 0;
+  for (guint i = 1; i <= n && found < EVENTS_A_ROUND / 2; i++)
+    if (fds[i].revents != 0)
+      events[found++] = (struct epoll_event){ .events = (guint32)fds[i].revents, .data.ptr = who[i] };
+  if (fds[0].revents != 0)
+    found += MAX (epoll_wait (self->epoll, events + found, EVENTS_A_ROUND - found, 0), 0);
+  return found;
+}
+
 /* What the I/O thread should hear of from the socket. Not registered at all when
  * that is nothing: epoll reports a hang-up whether asked for or not. */
 void
@@ -123,9 +199,8 @@ prism_agent_channel_rearm_locked (PrismAgentChannel *self)
     events = (self->io_reads ? EPOLLIN : 0) | (g_queue_is_empty (&self->pending) ? 0 : EPOLLOUT);
   if (events == self->armed)
     return;
-  struct epoll_event event = { .events = events, .data.ptr = self };
-  int op = events == 0 ? EPOLL_CTL_DEL : self->armed == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  epoll_ctl (self->epoll, op, self->fd, &event);
+  if (!listen_to (self, self, self->fd, self->armed, events))
+    prism_agent_channel_wake_io_locked (self);
   self->armed = events;
 }
 
@@ -135,9 +210,7 @@ prism_agent_watch_set (PrismAgentWatch *watch, PrismAgentJob *job, int fd, guint
   if (events == watch->events)
     return;
   watch->job = job;
-  struct epoll_event event = { .events = events, .data.ptr = watch };
-  int op = events == 0 ? EPOLL_CTL_DEL : watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  epoll_ctl (job->channel->epoll, op, fd, &event);
+  listen_to (job->channel, watch, fd, watch->events, events);
   watch->fd = fd;
   watch->events = events;
 }
@@ -244,6 +317,8 @@ stop_io_locked (PrismAgentChannel *self)
   self->io_reads = FALSE;
   self->io_signalled = FALSE;
   self->armed = 0;
+  g_clear_pointer (&self->unheard, g_array_unref);
+  self->n_unheard = 0;
   close (self->epoll);
   self->epoll = -1;
   g_clear_pointer (&self->io_wake, prism_agent_wake_unref);
@@ -264,7 +339,7 @@ io_main (gpointer data)
       g_mutex_unlock (&self->lock);
       if (timeout == -1)
         break;
-      int n = epoll_wait (self->epoll, events, EVENTS_A_ROUND, timeout == G_MAXINT ? -1 : timeout);
+      int n = wait_for_events (self, events, timeout == G_MAXINT ? -1 : timeout);
       handle_events (self, events, MAX (n, 0));
       step_jobs (self);
     }
@@ -277,10 +352,11 @@ prepare_io_locked (PrismAgentChannel *self, GError **error)
 {
   self->epoll = epoll_create1 (EPOLL_CLOEXEC);
   self->io_wake = prism_agent_wake_new ();
-  struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
-  if (self->epoll >= 0 && self->io_wake != NULL
-      && epoll_ctl (self->epoll, EPOLL_CTL_ADD, self->io_wake->fd, &event) == 0)
-    return TRUE;
+  if (self->epoll >= 0 && self->io_wake != NULL)
+    {
+      listen_to (self, NULL, self->io_wake->fd, 0, EPOLLIN);
+      return TRUE;
+    }
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
                "no descriptors left for the sandbox's I/O thread: %s; raise the limit of open files (ulimit -n)",
                g_strerror (errno));

@@ -51,6 +51,9 @@ struct _PrismAgentChannel
   PrismAgentWake *io_wake;
   gboolean io_signalled;
   guint32 armed;
+  GMutex unheard_lock; /* nothing else is locked while it is */
+  GArray *unheard;     /* PrismAgentUnheard: what the kernel did not take into its set */
+  gint n_unheard;      /* atomic */
   guint interest;
   GQueue jobs;
   GQueue runnable;

@@ -22,6 +22,7 @@ prism_agent_channel_new (int fd, gboolean passes_fds)
   PrismAgentChannel *self = g_new0 (PrismAgentChannel, 1);
   g_atomic_ref_count_init (&self->refs);
   g_mutex_init (&self->lock);
+  g_mutex_init (&self->unheard_lock);
   self->fd = fd;
   self->passes_fds = passes_fds;
   self->epoll = -1;
@@ -75,6 +76,8 @@ prism_agent_channel_unref (PrismAgentChannel *self)
   g_clear_error (&self->error);
   close (self->fd);
   g_mutex_clear (&self->lock);
+  g_mutex_clear (&self->unheard_lock);
+  g_clear_pointer (&self->unheard, g_array_unref);
   g_free (self);
 }
 

@@ -3,8 +3,11 @@
  * netns=command a network that nobody else sees. */
 #include "library-fixture.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* Says of each of these what came of it: done, or the errno's name. */
 #define TRY                                                                                                            \
@@ -154,6 +157,82 @@ test_network_shared (LibraryFixture *f, gconstpointer data)
   library_close (sandbox);
 }
 
+/* --- where the user's quota of epoll's watches is used up -------------------------------- */
+
+static gint is_used_up; /* atomic */
+
+/* The library's calls come here, as the program's names go before the C library's. */
+int
+epoll_ctl (int set, int op, int fd, struct epoll_event *event)
+{
+  if (op == EPOLL_CTL_ADD && g_atomic_int_get (&is_used_up))
+    {
+      errno = ENOSPC;
+      return -1;
+    }
+  return (int)syscall (SYS_epoll_ctl, set, op, fd, event);
+}
+
+static void
+keep_result (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  *(PrismResult **)data = prism_sandbox_exec_finish (PRISM_SANDBOX (source), result, &error);
+  g_assert_no_error (error);
+}
+
+static gboolean
+give_up (gpointer data)
+{
+  g_error ("a command has not come to its end");
+  return G_SOURCE_REMOVE;
+}
+
+/* Two commands at once: one that takes in and gives out more than a pipe holds, and one that
+ * is to be ended in time. */
+static void
+run_beside (PrismSandbox *sandbox)
+{
+  g_autofree char *much = g_strnfill (1 << 20, 'x');
+  g_autoptr (GBytes) bytes = g_bytes_new (much, 1 << 20);
+  g_autoptr (PrismCommand) copies = prism_command_new_shell ("cat"), stays = prism_command_new_shell ("sleep 600");
+  PrismResult *copied = NULL, *ended = NULL;
+
+  prism_command_set_stdin_bytes (copies, bytes);
+  prism_command_set_timeout_ms (stays, 100);
+  prism_sandbox_exec_async (sandbox, copies, NULL, keep_result, &copied);
+  prism_sandbox_exec_async (sandbox, stays, NULL, keep_result, &ended);
+  guint patience = g_timeout_add_seconds (30, give_up, NULL);
+  while (copied == NULL || ended == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_source_remove (patience);
+  g_assert_cmpint (prism_result_get_outcome (copied), ==, PRISM_OUTCOME_EXITED);
+  g_assert_true (g_bytes_equal (prism_result_get_stdout (copied), bytes));
+  g_assert_cmpint (prism_result_get_outcome (ended), ==, PRISM_OUTCOME_TIMED_OUT);
+  g_object_unref (copied);
+  g_object_unref (ended);
+}
+
+/* A sandbox can use it up, of all programs of the same user: others end in time all the same.
+ * Once with the library's thread there already, once where that has to start. */
+static void
+test_no_watches_left (LibraryFixture *f, gconstpointer data)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+      if (i == 0)
+        run_beside (sandbox);
+      g_atomic_int_set (&is_used_up, TRUE);
+      run_beside (sandbox);
+      run_beside (sandbox);
+      g_atomic_int_set (&is_used_up, FALSE);
+      run_beside (sandbox);
+      library_close (sandbox);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -163,5 +242,6 @@ main (int argc, char **argv)
   library_add_test ("/native/commands/network-each", test_network_each);
   library_add_test ("/native/commands/network-apart", test_network_apart);
   library_add_test ("/native/commands/network-shared", test_network_shared);
+  library_add_test ("/native/commands/no-watches-left", test_no_watches_left);
   return g_test_run ();
 }
