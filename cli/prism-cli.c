@@ -2,6 +2,7 @@
 #include "prism-cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,11 +151,20 @@ prism_cli_bad_value (GError **error, const char *format, ...)
   return FALSE;
 }
 
+/* Where the reason is lost a pipe still tells that nobody reads it. */
+static gboolean
+is_unread (void)
+{
+  struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+  return poll (&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 int
 prism_cli_unwritten (int number)
 {
   /* Who reads us has gone: as the kernel's own SIGPIPE would have it. */
-  if (number == EPIPE)
+  if (number == EPIPE || (number == 0 && is_unread ()))
     return PRISM_EXIT_SIGNAL + SIGPIPE;
 
   if (number == 0)

@@ -101,7 +101,8 @@ class Status(base.Case):
                 (['nonsense'], 'nonsense'), ([], 'no command'), ([''], 'no command'), (['--nonsense'], '--nonsense'),
                 (['version', 'extra'], 'no argument'), (['--version', 'extra'], 'no argument'), (['version', '--nonsense'], '--nonsense'),
                 (['help', 'run', 'extra'], 'one command'), (['help', 'nonsense'], 'nonsense'), (['help', 'complete'], 'complete'),
-                (['doctor', '--nonsense'], '--nonsense'), (['inspect', 'nosuch'], 'nosuch')):
+                (['doctor', '--nonsense'], '--nonsense'), (['doctor', 'native', '--set', 'isolation=x'], 'confined'),
+                (['doctor', 'native', '--set', 'nosuch=x'], 'nosuch'), (['inspect', 'nosuch'], 'nosuch')):
             with self.subTest(' '.join(arguments)):
                 done = self.run_prism(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (125, b''), done)
@@ -198,10 +199,13 @@ class Streams(base.Case):
         # With nobody to read it, without a word.
         ends = os.pipe()
         os.close(ends[0])
-        done = subprocess.run([PRISM, 'run', '--json', '--', 'true'], cwd=self.folder, stdout=ends[1], stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, timeout=base.DEADLINE)
+        for words in ('run --json -- true', 'run -- echo words', 'doctor', 'doctor --json', 'inspect', 'help', 'run --help'):
+            for ignored in (False, True):
+                with self.subTest(words, ignored=ignored):
+                    done = subprocess.run([PRISM, *words.split()], cwd=self.folder, stdout=ends[1], stderr=subprocess.PIPE,
+                                          stdin=subprocess.DEVNULL, timeout=base.DEADLINE, restore_signals=not ignored)
+                    self.assertIn((done.returncode, done.stderr), ((141, b''), (-signal.SIGPIPE, b'')))
         os.close(ends[1])
-        self.assertEqual((done.returncode, done.stderr), (141, b''))
 
     def test_pipe_gone(self):
         """whoever reads the output has gone: the command is ended, 141, without a word"""
