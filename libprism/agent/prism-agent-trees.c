@@ -368,6 +368,16 @@ run_between (Tree *tree, PrismAgentAsk *ask, GError **error)
   return g_steal_pointer (&identity);
 }
 
+/* One code for a cancellation, whenever it came: here the archive's was seen first. */
+static void
+say_cancelled (Tree *tree, const char *path, GError **error)
+{
+  if (!g_error_matches (*error, G_IO_ERROR, G_IO_ERROR_CANCELLED) || !g_cancellable_is_cancelled (tree->cancellable))
+    return;
+  g_clear_error (error);
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED, "tree “%s”: cancelled", path);
+}
+
 static void
 tree_run (Tree *tree)
 {
@@ -382,6 +392,8 @@ tree_run (Tree *tree)
   ask->ticket->call.passed = !prism_agent_sandbox_is_framed (tree->sandbox);
   g_autoptr (PrismTreeIdentity) identity = run_between (tree, ask, &error);
   prism_agent_job_unref (&ask->job);
+  if (identity == NULL)
+    say_cancelled (tree, path, &error);
   if (identity != NULL)
     prism_tree_operation_complete (tree->operation, identity);
   else

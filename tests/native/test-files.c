@@ -194,6 +194,31 @@ test_hung (LibraryFixture *f, gconstpointer data)
   g_assert_true (g_spawn_check_wait_status (status, &error));
 }
 
+/* A cancellation has one code, whether it came before the tree was under way or after. */
+static void
+test_cancelled_tree (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+  g_autofree char *none = library_run (sandbox, "for i in 1 2 3 4; do head -c 8000000 /dev/zero > $i; done");
+
+  for (guint early = 0; early < 2; early++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (GOutputStream) to = g_memory_output_stream_new_resizable ();
+      g_autoptr (GError) error = NULL;
+      gulong id = 0;
+      if (early)
+        g_cancellable_cancel (cancellable);
+      else
+        id = g_signal_connect_swapped (sandbox, "tree-progress", G_CALLBACK (g_cancellable_cancel), cancellable);
+      g_assert_null (prism_sandbox_export_tree (sandbox, ".", to, cancellable, &error));
+      g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_CANCELLED);
+      if (id != 0)
+        g_signal_handler_disconnect (sandbox, id);
+    }
+  library_close (sandbox);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -203,5 +228,6 @@ main (int argc, char **argv)
   library_add_test ("/native/files/unreadable", test_unreadable);
   library_add_test ("/native/files/cut-write", test_cut_write);
   library_add_test ("/native/files/hung", test_hung);
+  library_add_test ("/native/files/cancelled-tree", test_cancelled_tree);
   return g_test_run ();
 }
