@@ -104,6 +104,19 @@ check_words (const PrismCliOptions *self, GError **error)
   return TRUE;
 }
 
+/* As a variable that a script forgot to set would have it. */
+static gboolean
+check_paths (const PrismCliOptions *self, GError **error)
+{
+  const char *const paths[][2] = { { "--policy", self->policy }, { "--audit", self->audit } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    if (paths[i][1] != NULL && paths[i][1][0] == '\0')
+      return prism_cli_bad_value (error, "%s: %s", paths[i][0], _ ("an empty path names no file or folder"));
+
+  return TRUE;
+}
+
 static gboolean
 check_combinations (PrismCliOptions *self, GError **error)
 {
@@ -132,7 +145,7 @@ check_combinations (PrismCliOptions *self, GError **error)
       return FALSE;
     }
 
-  return check_words (self, error);
+  return check_paths (self, error) && check_words (self, error);
 }
 
 /* After a bad option GOption takes back what it had read; who asked for JSON is

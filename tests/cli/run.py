@@ -94,6 +94,7 @@ class Status(base.Case):
                 (['run', '--env', 'LD_PRELOAD=x', '--', 'true'], 'LD_PRELOAD'), (['run', '--env', '1x=y', '--', 'true'], '1x'),
                 (['run', '--export', 'x.tar', '--', 'true'], 'copy'),
                 (['run', '-t', '-T', '--', 'true'], 'contradict'), (['run', '-t', '-n', '--', 'true'], 'contradict'), (['run', '-v', '-q', '--', 'true'], 'contradict'),
+                (['run', '--policy', '', '--', 'true'], '--policy: '), (['run', '--audit', '', '--allow', 'a.example', '--', 'true'], '--audit: '),
                 (['run', '--ro', '', '--', 'true'], 'empty'), (['run', '--ro', '/etc:relative', '--', 'true'], 'absolute'),
                 (['run', '--ro', '/no/such/path', '--', 'true'], '/no/such/path'),
                 (['run', '-w', '/no/such/folder', '--', 'true'], '/no/such/folder'),
