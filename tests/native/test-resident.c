@@ -72,6 +72,11 @@ test_network_traces (Fixture *f, gconstpointer data)
     "exec 3<>/dev/tcp/192.0.2.1/9",                             /* no route */
     "exec 3<>/dev/udp/192.0.2.1/9; echo x >&3; echo \"$PPID\"", /* no route, and a process of its own */
     "sleep 60 < /dev/udp/127.0.0.1/9 & true",                   /* a socket that is open at the end */
+    /* groups, of which the kernel would tell later */
+    "python3 -c 'import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); "
+    "u.setsockopt(0, 35, s.inet_aton(\"239.1.2.3\") + s.inet_aton(\"127.0.0.1\"))'",
+    "python3 -c 'import socket as s, struct; u = s.socket(s.AF_INET6, s.SOCK_DGRAM); "
+    "u.setsockopt(41, 20, s.inet_pton(s.AF_INET6, \"ff02::1234\") + struct.pack(\"i\", 1))'",
     "python3 -c 'import socket as s, os; l = s.socket(); l.bind((\"127.0.0.1\", 0)); l.listen(); "
     "c = s.create_connection(l.getsockname()); a, _ = l.accept(); a.sendall(b\"x\"); a.close(); c.close()'",
   };
