@@ -280,7 +280,7 @@ look_at_one (Doctor *self)
   if (backend == NULL)
     {
       prism_cli_error (error);
-      return error->domain == G_OPTION_ERROR ? PRISM_EXIT_FAILED : DOCTOR_CONFIG;
+      return DOCTOR_CONFIG;
     }
   if (reap && (removed = prism_backend_reap (backend, NULL, &error)) < 0)
     {

@@ -102,8 +102,7 @@ class Status(base.Case):
                 (['nonsense'], 'nonsense'), ([], 'no command'), ([''], 'no command'), (['--nonsense'], '--nonsense'),
                 (['version', 'extra'], 'no argument'), (['--version', 'extra'], 'no argument'), (['version', '--nonsense'], '--nonsense'),
                 (['help', 'run', 'extra'], 'one command'), (['help', 'nonsense'], 'nonsense'), (['help', 'complete'], 'complete'),
-                (['doctor', '--nonsense'], '--nonsense'), (['doctor', 'native', '--set', 'isolation=x'], 'confined'),
-                (['doctor', 'native', '--set', 'nosuch=x'], 'nosuch'), (['inspect', 'nosuch'], 'nosuch')):
+                (['doctor', '--nonsense'], '--nonsense'), (['inspect', 'nosuch'], 'nosuch')):
             with self.subTest(' '.join(arguments)):
                 done = self.run_prism(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (125, b''), done)
@@ -553,6 +552,10 @@ class Doctor(base.Case):
         text = self.run_prism('doctor')
         self.assertEqual(text.returncode, 0)
         self.assertIn(b'native', text.stdout)
+        for words, told in ((['nosuch'], 'nosuch'), (['native', '--set', 'isolation=x'], 'confined'), (['native', '--set', 'nosuch=x'], 'nosuch')):
+            wrong = self.run_prism('doctor', *words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (78, b''), wrong)
+            self.assertIn(told.encode(), wrong.stderr)
 
     def test_doctor_proxy(self):
         """doctor starts the egress proxy, asks it for a denied host and an allowed origin, and reads its counts"""
