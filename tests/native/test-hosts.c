@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "library-fixture.h"
+#include "own-agent.h"
 
 /* Ends the fork that it is called in: what is wrong is said once. */
 #define EXPECT(condition)                                                                                              \
@@ -137,25 +138,6 @@ test_used_in_fork (LibraryFixture *f, gconstpointer data)
   library_close (sandbox);
 }
 
-/* How many of the launcher's and the agents' processes there are, of this test's own agent. */
-static guint
-count_agents (void)
-{
-  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
-  const char *name;
-  guint n = 0;
-
-  while (proc != NULL && (name = g_dir_read_name (proc)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc", name, "exe", NULL), *target = NULL;
-      if (!g_ascii_isdigit (*name))
-        continue;
-      target = g_file_read_link (path, NULL);
-      n += target != NULL && g_strcmp0 (target, g_getenv ("PRISM_AGENT")) == 0;
-    }
-  return n;
-}
-
 /* A sandbox ends with its host, also where a fork of that lives on and has all it had. */
 static void
 test_fork_outlives_host (LibraryFixture *f, gconstpointer data)
@@ -164,7 +146,7 @@ test_fork_outlives_host (LibraryFixture *f, gconstpointer data)
   pid_t host;
   char byte;
 
-  LIBRARY_UNTIL (count_agents () == 0);
+  LIBRARY_UNTIL (own_agent_count () == 0);
   g_assert_cmpint (pipe2 (told, O_CLOEXEC), ==, 0);
   g_assert_cmpint (pipe2 (held, O_CLOEXEC), ==, 0);
   host = fork ();
@@ -184,10 +166,10 @@ test_fork_outlives_host (LibraryFixture *f, gconstpointer data)
     }
   close (held[0]);
   g_assert_cmpint (read (told[0], &byte, 1), ==, 1);
-  g_assert_cmpuint (count_agents (), >, 0);
+  g_assert_cmpuint (own_agent_count (), >, 0);
   kill (host, SIGKILL);
   g_assert_cmpint (waitpid (host, NULL, 0), ==, host);
-  LIBRARY_UNTIL (count_agents () == 0);
+  LIBRARY_UNTIL (own_agent_count () == 0);
   close (held[1]);
   close (told[0]);
   close (told[1]);
@@ -469,37 +451,15 @@ test_another_user (LibraryFixture *f, gconstpointer data)
     }
 }
 
-/* An agent of this test's own: by its path it is told from those of tests beside. */
-static char *
-copy_agent (void)
-{
-  g_autoptr (GError) error = NULL;
-  char *folder = g_dir_make_tmp ("prism-agent-XXXXXX", &error);
-  g_assert_no_error (error);
-  g_autofree char *path = g_build_filename (folder, "prism-agent", NULL);
-  g_autoptr (GFile) from = g_file_new_for_path (g_getenv ("PRISM_AGENT")), to = g_file_new_for_path (path);
-
-  g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (g_chmod (folder, 0755), ==, 0);
-  g_assert_cmpint (g_chmod (path, 0755), ==, 0);
-  g_setenv ("PRISM_AGENT", path, TRUE);
-  return folder;
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *folder = copy_agent ();
   library_add_test ("/native/hosts/dropped-in-fork", test_dropped_in_fork);
   library_add_test ("/native/hosts/used-in-fork", test_used_in_fork);
   library_add_test ("/native/hosts/fork-outlives-host", test_fork_outlives_host);
   library_add_test ("/native/hosts/no-descriptors", test_no_descriptors);
   library_add_test ("/native/hosts/few-files", test_few_files);
   library_add_test ("/native/hosts/another-user", test_another_user);
-  int status = g_test_run ();
-  g_unlink (g_getenv ("PRISM_AGENT"));
-  g_rmdir (folder);
-  return status;
+  return own_agent_test_run ();
 }

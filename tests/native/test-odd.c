@@ -19,6 +19,7 @@
 
 #include "by-library.h"
 #include "native-fixture.h"
+#include "own-agent.h"
 
 static PrismSandbox *
 create_on (const char *path, PrismWorkspaceMode mode, GError **error)
@@ -129,32 +130,13 @@ test_poor_machines (NativeFixture *f, gconstpointer data)
     }
 }
 
-/* What of the host's processes is the launcher or an agent. */
-static guint
-count_agents (void)
-{
-  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
-  const char *name;
-  guint n = 0;
-
-  while (proc != NULL && (name = g_dir_read_name (proc)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc", name, "exe", NULL), *target = NULL;
-      if (!g_ascii_isdigit (*name))
-        continue;
-      target = g_file_read_link (path, NULL);
-      n += target != NULL && g_strcmp0 (target, g_getenv ("PRISM_AGENT")) == 0;
-    }
-  return n;
-}
-
 static gboolean
 wait_for_no_agents (void)
 {
   gint64 end = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
   struct pollfd none = { -1, 0, 0 };
 
-  while (count_agents () > 0)
+  while (own_agent_count () > 0)
     {
       if (g_get_monotonic_time () > end)
         return FALSE;
@@ -327,37 +309,15 @@ test_reap (NativeFixture *f, gconstpointer data)
   g_assert_true (prism_sandbox_close (live, NULL, NULL));
 }
 
-/* An agent of this test's own: by its path it is told from those of tests beside. */
-static char *
-copy_agent (void)
-{
-  g_autoptr (GError) error = NULL;
-  char *folder = g_dir_make_tmp ("prism-agent-XXXXXX", &error);
-  g_assert_no_error (error);
-  g_autofree char *path = g_build_filename (folder, "prism-agent", NULL);
-  g_autoptr (GFile) from = g_file_new_for_path (g_getenv ("PRISM_AGENT")), to = g_file_new_for_path (path);
-
-  g_file_copy (from, to, G_FILE_COPY_NONE, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_cmpint (g_chmod (folder, 0755), ==, 0);
-  g_assert_cmpint (g_chmod (path, 0755), ==, 0);
-  g_setenv ("PRISM_AGENT", path, TRUE);
-  return folder;
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *folder = copy_agent ();
   native_add_test ("/native/odd/roots", test_roots);
   native_add_test ("/native/odd/poor-machines", test_poor_machines);
   native_add_test ("/native/odd/killed-hosts", test_killed_hosts);
   native_add_test ("/native/odd/killed-keeper", test_killed_keeper);
   native_add_test ("/native/odd/second-freezer", test_second_freezer);
   native_add_test ("/native/odd/reap", test_reap);
-  int status = g_test_run ();
-  g_unlink (g_getenv ("PRISM_AGENT"));
-  g_rmdir (folder);
-  return status;
+  return own_agent_test_run ();
 }
