@@ -123,3 +123,11 @@ prism_cli_audit_line (const PrismAuditRecord *record, gboolean colours)
   append_reason (line, record);
   return g_string_free (line, FALSE);
 }
+
+#define FLUSH_MS 5000
+
+gboolean
+prism_cli_audit_flush (PrismAuditLog *audit, GError **error)
+{
+  return audit == NULL || prism_audit_log_flush (audit, FLUSH_MS, error);
+}

@@ -5,6 +5,7 @@
 #include "prism-cli-execute.h"
 
 #include "prism-cli-approve.h"
+#include "prism-cli-audit.h"
 #include "prism-cli-export.h"
 #include "prism-cli-progress.h"
 #include "prism-cli-result.h"
@@ -99,13 +100,12 @@ close_sandbox (PrismCliRun *run)
   run->close_us = g_get_monotonic_time () - started;
 }
 
-/* What was asked to be written down and was not is an error of the run. */
 static void
 flush_audit (PrismCliRun *run)
 {
   g_autoptr (GError) error = NULL;
 
-  if (run->audit != NULL && !prism_audit_log_flush (run->audit, 5000, &error) && run->error == NULL)
+  if (!prism_cli_audit_flush (run->audit, &error) && run->error == NULL)
     run->error = g_steal_pointer (&error);
 }
 

@@ -4,6 +4,7 @@
  * said, and the policy before holds. SIGINT and SIGTERM end it cleanly. A socket of a
  * service manager's is taken over (LISTEN_FDS), and it is told how things stand
  * (NOTIFY_SOCKET). */
+#include "prism-cli-audit.h"
 #include "prism-cli-property.h"
 #include "prism-cli.h"
 
@@ -296,9 +297,7 @@ serve (Service *self, GError **error)
   notify ("STOPPING=1");
   for (guint i = 0; i < G_N_ELEMENTS (sources); i++)
     g_source_remove (sources[i]);
-  if (!prism_egress_proxy_stop (self->proxy, NULL, error))
-    return FALSE;
-  return self->audit == NULL || prism_audit_log_flush (self->audit, 5000, error);
+  return prism_egress_proxy_stop (self->proxy, NULL, error) && prism_cli_audit_flush (self->audit, error);
 }
 
 int

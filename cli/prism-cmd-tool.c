@@ -2,6 +2,7 @@
 /* prism tool list: the coding tools. prism tool call NAME JSON: one call of one of them, in a
  * fresh sandbox, under run's options. */
 #include "prism-cli-approve.h"
+#include "prism-cli-audit.h"
 #include "prism-cli-execute.h"
 #include "prism-cli-export.h"
 #include "prism-cli-json.h"
@@ -13,7 +14,6 @@
 
 #define EXIT_TOOL_FAILED 1
 #define MOST_ARGUMENTS   (200 * 1024 * 1024)
-#define AUDIT_MS         5000
 
 /* --- list --------------------------------------------------------------------------------- */
 
@@ -175,7 +175,7 @@ call_in (PrismSandbox *sandbox,
 static gboolean
 export_copy (const PrismCliOptions *options, PrismSandbox *sandbox, GCancellable *cancellable, GError **error)
 {
-  PrismTreeIdentity *identity;
+  g_autoptr (PrismTreeIdentity) identity = NULL;
 
   if (options->export_path == NULL || g_cancellable_is_cancelled (cancellable))
     return TRUE;
@@ -184,18 +184,16 @@ export_copy (const PrismCliOptions *options, PrismSandbox *sandbox, GCancellable
     return FALSE;
   if (!options->quiet)
     prism_cli_export_explain (identity, options->export_path);
-  prism_tree_identity_free (identity);
   return TRUE;
 }
 
-/* What was asked to be written down and was not is an error of the call. */
 static gboolean
 flush_audit (PrismSandboxSpec *spec, GError **error)
 {
   g_autoptr (PrismAuditLog) audit = NULL;
 
   g_object_get (spec, "audit", &audit, NULL);
-  return audit == NULL || prism_audit_log_flush (audit, AUDIT_MS, error);
+  return prism_cli_audit_flush (audit, error);
 }
 
 static PrismToolResult *

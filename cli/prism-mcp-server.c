@@ -12,6 +12,7 @@
 
 #include "prism-cancel-source.h"
 #include "prism-cli-approve.h"
+#include "prism-cli-audit.h"
 #include "prism-cli-export.h"
 #include "prism-cli-signals.h"
 #include "prism-cli-suspend.h"
@@ -455,8 +456,7 @@ close_sandbox (PrismMcpServer *self)
         prism_cli_error (self->error);
     }
   g_object_get (self->spec, "audit", &audit, NULL);
-  if (!prism_sandbox_close (self->sandbox, NULL, &error)
-      || (audit != NULL && !prism_audit_log_flush (audit, 5000, &error)))
+  if (!prism_sandbox_close (self->sandbox, NULL, &error) || !prism_cli_audit_flush (audit, &error))
     {
       prism_cli_error (error);
       if (self->error == NULL)

@@ -126,6 +126,12 @@ launch_limit_core (void)
   set_limit (RLIMIT_CORE, 1);
 }
 
+void
+launch_raise_open_files (void)
+{
+  set_limit (RLIMIT_NOFILE, RLIM_INFINITY);
+}
+
 /* What all of one user's programs have one quota of, his sandboxes among them: the kernel
  * counts it for this sandbox alone as well, and none may take it all. */
 static void
@@ -144,7 +150,7 @@ set_limits (void)
   /* The agent's own; commands have theirs. Descriptors in flight are counted for all of
    * one user's sandboxes: one that holds as many as it may does not stop another's agent
    * from passing its own. */
-  set_limit (RLIMIT_NOFILE, RLIM_INFINITY);
+  launch_raise_open_files ();
   /* Counted within the new user namespace, so for this sandbox alone. */
   if (the_plan->processes > 0)
     set_limit (RLIMIT_NPROC, the_plan->processes);

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -155,25 +154,12 @@ on_signal (int number)
     told_to_stop = 1;
 }
 
-/* As many descriptors as it may have: what the host bounds for itself is not for what keeps
- * many sandboxes. */
-static void
-raise_open_files (void)
-{
-  struct rlimit files;
-
-  if (getrlimit (RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
-    return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit (RLIMIT_NOFILE, &files);
-}
-
 /* Away from the caller's terminal, process group and descriptors. */
 static void
 detach (void)
 {
   syscall (SYS_close_range, PRISM_LAUNCH_KEEPER_FD + 1, ~0u, 0);
-  raise_open_files ();
+  launch_raise_open_files (); /* what the host bounds for itself is not for what keeps many sandboxes */
   if (setsid () < 0 && getsid (0) != getpid ())
     launch_fail (PRISM_LAUNCH_STAGE_KEEPER, errno, "setsid");
   /* Ignored is inherited, and would take the inner half's status away. */

@@ -317,4 +317,6 @@ void launch_join_groups (void);
 /* One byte, not none: a core pattern that is a pipe to a program of the host is not held
  * back by zero. The filter, also an inherited one, does not let it be changed. */
 void launch_limit_core (void);
+/* To as many as it may have. */
+void launch_raise_open_files (void);
 _Noreturn void launch_init (const struct launch_plan *plan, int keeper, const struct launch_ready_made *made);

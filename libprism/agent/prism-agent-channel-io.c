@@ -4,12 +4,11 @@
  * busy, keeps another or a timer waiting for longer than one step of each. */
 #include "prism-agent-channel-struct-private.h"
 
+#include "prism-operation-private.h"
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #define EVENTS_A_ROUND 64
@@ -357,9 +356,7 @@ prepare_io_locked (PrismAgentChannel *self, GError **error)
       listen_to (self, NULL, self->io_wake->fd, 0, EPOLLIN);
       return TRUE;
     }
-  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-               "no descriptors left for the sandbox's I/O thread: %s; raise the limit of open files (ulimit -n)",
-               g_strerror (errno));
+  prism_agent_set_no_fds (error, "the sandbox's I/O thread");
   if (self->epoll >= 0)
     close (self->epoll);
   self->epoll = -1;
@@ -377,12 +374,8 @@ prism_agent_channel_start_io_locked (PrismAgentChannel *self, GError **error)
   g_autoptr (GError) failure = NULL;
   /* Signals are the application's: its handlers must not run here, and a write to
    * a pipe that nobody reads is an error here, not the end of the process. */
-  sigset_t all, before;
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
   self->io_running = TRUE;
-  self->io_thread = g_thread_try_new ("prism-io", io_main, prism_agent_channel_ref (self), &failure);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  self->io_thread = prism_start_thread ("prism-io", io_main, prism_agent_channel_ref (self), &failure);
   if (self->io_thread == NULL)
     {
       stop_io_locked (self);

@@ -128,6 +128,9 @@ gboolean prism_agent_channel_in_io_thread (PrismAgentChannel *self);
 /* Called once, in any thread, without the lock, when the agent is lost. */
 typedef void (*PrismAgentLostFunc) (const GError *error, gpointer user_data);
 
+/* Of errno: there are none left for @what. */
+void prism_agent_set_no_fds (GError **error, const char *what);
+
 /* Takes @fd, a connected stream socket. */
 PrismAgentChannel *prism_agent_channel_new (int fd, gboolean passes_fds);
 PrismAgentChannel *prism_agent_channel_ref (PrismAgentChannel *self);

@@ -14,6 +14,13 @@
 /* One turn of the leader reads no more often than this before it looks at its own pipes. */
 #define READS_A_TURN 4
 
+void
+prism_agent_set_no_fds (GError **error, const char *what)
+{
+  g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
+               "no descriptors left for %s: %s; raise the limit of open files (ulimit -n)", what, g_strerror (errno));
+}
+
 /* --- life --- */
 
 PrismAgentChannel *

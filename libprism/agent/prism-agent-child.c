@@ -84,9 +84,8 @@ is_terminal (int fd)
 static gboolean
 refuse_start (PrismAgentChild *child)
 {
-  GError *error = g_error_new (
-      PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-      "no descriptors left for a process's streams: %s; raise the limit of open files (ulimit -n)", g_strerror (errno));
+  GError *error = NULL;
+  prism_agent_set_no_fds (&error, "a process's streams");
   g_auto (PrismAgentFrame) frame = { 0 };
   prism_agent_frame_init (&frame, PRISM_WIRE_CANCEL, 0, 0);
   prism_agent_frame_put (&frame, 0, 4);
@@ -293,9 +292,7 @@ open_pipes (PrismAgentChild *child, int *theirs, GError **error)
       int ends[2];
       if (pipe2 (ends, O_CLOEXEC) < 0)
         {
-          g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                       "no descriptors left for a process's streams: %s; raise the limit of open files (ulimit -n)",
-                       g_strerror (errno));
+          prism_agent_set_no_fds (error, "a process's streams");
           while (i-- > 0)
             prism_clear_fd (&theirs[i]);
           return FALSE;

@@ -3,13 +3,12 @@
 
 #include "prism-agent-egress-private.h"
 #include "prism-fd-private.h"
+#include "prism-operation-private.h"
 #include "prism-sandbox-error.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 /* --- the stream -------------------------------------------------------------- */
@@ -94,13 +93,9 @@ bridge_out (gpointer data)
 static gboolean
 start_bridge_thread (const char *name, GThreadFunc func, Bridge *bridge, GError **error)
 {
-  sigset_t all, before;
   g_autoptr (GError) failure = NULL;
   g_atomic_ref_count_inc (&bridge->refs);
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  GThread *thread = g_thread_try_new (name, func, bridge, &failure);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  GThread *thread = prism_start_thread (name, func, bridge, &failure);
   if (thread != NULL)
     {
       g_thread_unref (thread);

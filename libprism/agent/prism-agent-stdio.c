@@ -5,6 +5,7 @@
 
 #include "prism-fd-left.h"
 #include "prism-fd-private.h"
+#include "prism-operation-private.h"
 #include "prism-sandbox-error.h"
 
 #include <fcntl.h>
@@ -27,9 +28,7 @@ open_pipe (int *ours, int *theirs, gboolean we_read, GError **error)
   int ends[2];
   if (pipe2 (ends, O_CLOEXEC) < 0)
     {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                   "no descriptors left for a command's streams: %s; raise the limit of open files (ulimit -n)",
-                   g_strerror (errno));
+      prism_agent_set_no_fds (error, "a command's streams");
       return FALSE;
     }
   *ours = ends[we_read ? 0 : 1];
@@ -94,21 +93,15 @@ start_pump (PrismAgentInput *in, GInputStream *stream, int to, GError **error)
 {
   if (!prism_fd_is_left ())
     {
-      g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_LIMIT,
-                   "no descriptors left for a command's streams: %s; raise the limit of open files (ulimit -n)",
-                   g_strerror (errno));
+      prism_agent_set_no_fds (error, "a command's streams");
       return FALSE;
     }
   in->worker = g_cancellable_new ();
   g_cancellable_get_fd (in->worker); /* the thread's, from here on */
   Pump *pump = g_new (Pump, 1);
   *pump = (Pump){ g_object_ref (stream), g_object_ref (in->worker), to };
-  sigset_t all, before;
   g_autoptr (GError) failure = NULL;
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  GThread *thread = g_thread_try_new ("prism-stdin", pump_main, pump, &failure);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  GThread *thread = prism_start_thread ("prism-stdin", pump_main, pump, &failure);
   if (thread != NULL)
     {
       g_thread_unref (thread);

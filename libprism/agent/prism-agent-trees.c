@@ -15,8 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 
 #define STALL_MS   30000
 #define PIPE_BYTES (1024 * 1024)
@@ -433,11 +431,7 @@ carry (PrismSandbox *sandbox, PrismTreeOperation *operation, gboolean out)
       tree_main (tree);
       return;
     }
-  sigset_t all, before;
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
-  GThread *thread = g_thread_try_new ("prism-tree", tree_main, tree, &error);
-  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  GThread *thread = prism_start_thread ("prism-tree", tree_main, tree, &error);
   if (thread != NULL)
     {
       g_thread_unref (thread);
