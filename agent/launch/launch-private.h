@@ -101,7 +101,8 @@ _Noreturn void launch_abandon (void);
 #define LAUNCH_ATTR_IDMAP   0x00100000u
 int launch_open_tree (int dir, const char *path, unsigned flags);
 int launch_mount_setattr (int fd, uint64_t set, uint64_t clear, bool private, int userns, bool recursive);
-int launch_move_mount (int from, int to);
+/* On @at itself, or on what it holds by the name @to, which is not followed. */
+int launch_move_mount (int from, int at, const char *to);
 int launch_openat2 (int dir, const char *path, int flags, unsigned mode);
 int launch_fs_open (const char *type);
 int launch_fs_set (int fs, const char *key, const char *value);

@@ -75,6 +75,7 @@ make_folders (const char *path)
 static struct
 {
   char path[PRISM_WIRE_MAX_PATH + 1];
+  char made[PRISM_WIRE_MAX_PATH + 1]; /* what the last step made in it; "" = nothing */
   int fd;
   bool own;
 } near = { .fd = -1 };
@@ -85,6 +86,7 @@ leave_near (void)
   if (near.fd >= 0)
     close (near.fd);
   near.fd = -1;
+  near.made[0] = 0;
 }
 
 /* The folder that holds the target's last component, which is returned too; with
@@ -97,6 +99,7 @@ enter_parent (const char *target, const char **leaf, bool make)
   size_t n = slash != NULL ? (size_t)(slash - target) : 0;
 
   *leaf = slash != NULL ? slash + 1 : target;
+  near.made[0] = 0;
   if (near.fd < 0 || strncmp (near.path, target, n) != 0 || near.path[n] != 0)
     {
       leave_near ();
@@ -189,12 +192,30 @@ attach (const struct launch_step *step, int tree, int target)
 {
   size_t n = strlen (step->target);
 
-  if (launch_move_mount (tree, target) < 0)
+  if (launch_move_mount (tree, target, "") < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "/%s", step->target);
   if (strncmp (near.path, step->target, n) == 0 && (near.path[n] == 0 || near.path[n] == '/'))
     leave_near ();
   close (tree);
   close (target);
+}
+
+/* On what the step before has just made for it, which cannot be a link, it is put by its
+ * name; all else is opened and looked at. */
+static void
+put (const struct launch_step *step, int tree)
+{
+  const char *slash = strrchr (step->target, '/');
+
+  if (step->target[0] == 0 || strcmp (near.made, step->target) != 0)
+    {
+      attach (step, tree, open_mount_point (step, is_folder (tree)));
+      return;
+    }
+  if (launch_move_mount (tree, near.fd, slash != NULL ? slash + 1 : step->target) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "/%s", step->target);
+  near.made[0] = 0;
+  close (tree);
 }
 
 /* A mount point, with the folders on its way; what is there already stays. */
@@ -212,6 +233,7 @@ make_folder (const struct launch_step *step)
 
   if (parent < 0 || mkdirat (parent, leaf, step->mode) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
+  strcpy (near.made, step->target);
 }
 
 static void
@@ -225,6 +247,7 @@ make_file (const struct launch_step *step)
       || (size > 0 && write (fd, step->text, size) != (ssize_t)size))
     launch_fail (PRISM_LAUNCH_STAGE_TARGET, errno, "/%s", step->target);
   close (fd);
+  strcpy (near.made, step->target);
 }
 
 /* Parents are made; a name that is taken stays as it is. */
@@ -315,7 +338,7 @@ bind_source (const struct launch_step *step)
     launch_fail (PRISM_LAUNCH_STAGE_SOURCE, errno, "%s", step->text);
   if (launch_mount_setattr (tree, attributes_of (step), 0, true, -1, true) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "%s", step->text);
-  attach (step, tree, open_mount_point (step, is_folder (tree)));
+  put (step, tree);
 }
 
 static void
@@ -344,7 +367,7 @@ bind_device (const struct launch_step *step)
     launch_fail (PRISM_LAUNCH_STAGE_DEVICE, ENODEV, "%s is not the device of that name", step->text);
   if (launch_mount_setattr (tree, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NOEXEC, 0, true, -1, false) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "%s", step->text);
-  attach (step, tree, open_mount_point (step, false));
+  put (step, tree);
 }
 
 static void
@@ -373,7 +396,7 @@ open_masks (void)
   int at = open ("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
   int base = launch_tmpfs (65536, 16, 0755, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NODEV);
 
-  if (at < 0 || base < 0 || launch_move_mount (base, at) < 0
+  if (at < 0 || base < 0 || launch_move_mount (base, at, "") < 0
       || (fd = openat (base, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0)) < 0
       || mkdirat (base, "folder", 0) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_MOUNT, errno, "what covers hidden paths");
@@ -498,7 +521,7 @@ begin_root (const struct launch_step *step)
   int at = open ("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
   root = launch_tmpfs (step->bytes, step->inodes, step->mode, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NODEV);
-  if (at < 0 || root < 0 || launch_move_mount (root, at) < 0 || fchdir (root) < 0)
+  if (at < 0 || root < 0 || launch_move_mount (root, at, "") < 0 || fchdir (root) < 0)
     launch_fail (PRISM_LAUNCH_STAGE_ROOT, errno, "a tmpfs for the root");
   close (at);
   remember_own (root);
@@ -562,8 +585,7 @@ launch_root_build (const struct launch_plan *plan, bool early, const int *(*show
         begin_root (&step);
       else if (step.flags & PRISM_LAUNCH_BY_KEEPER)
         {
-          int tree = *trees++;
-          attach (&step, tree, open_mount_point (&step, is_folder (tree)));
+          put (&step, *trees++);
         }
       else
         run_step (&step);

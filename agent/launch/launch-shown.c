@@ -179,14 +179,14 @@ overlay (const struct launch_plan *plan, const struct launch_step *step, int low
     launch_fail (PRISM_LAUNCH_STAGE_OVERLAY, errno, "a mount namespace for the overlay");
   base = launch_tmpfs (step->bytes, inodes_for (step->bytes), 0755, LAUNCH_ATTR_NOSUID | LAUNCH_ATTR_NODEV);
   at = open (LAYERS, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (base < 0 || at < 0 || launch_move_mount (base, at) < 0)
+  if (base < 0 || at < 0 || launch_move_mount (base, at, "") < 0)
     launch_fail (PRISM_LAUNCH_STAGE_OVERLAY, errno, "a tmpfs for the overlay");
   close (at);
   make_layer (plan, base, "lower", 0755);
   make_layer (plan, base, "upper", info->st_mode & 0777);
   make_layer (plan, base, "work", 0755);
   at = openat (base, "lower", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (at < 0 || launch_move_mount (lower, at) < 0)
+  if (at < 0 || launch_move_mount (lower, at, "") < 0)
     launch_fail (PRISM_LAUNCH_STAGE_OVERLAY, errno, "the overlay's lower folder");
   close (at);
 

@@ -57,9 +57,9 @@ launch_mount_setattr (int fd, uint64_t set, uint64_t clear, bool private, int us
 }
 
 int
-launch_move_mount (int from, int to)
+launch_move_mount (int from, int at, const char *to)
 {
-  return (int)syscall (SYS_move_mount, from, "", to, "", LAUNCH_MOVE_FROM_FD | LAUNCH_MOVE_TO_FD);
+  return (int)syscall (SYS_move_mount, from, "", at, to, LAUNCH_MOVE_FROM_FD | LAUNCH_MOVE_TO_FD);
 }
 
 int
