@@ -276,7 +276,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
     .framed = (plan->flags & PRISM_LAUNCH_FRAMED) != 0,
     .netns_command = (plan->flags & PRISM_LAUNCH_NETNS_COMMAND) != 0,
     .hardened = true,
-    .default_signals = made->by_porter,
+    .default_signals = true, /* the host starts a launcher so, and that ignores none */
     .hosts = -1,
   };
 
