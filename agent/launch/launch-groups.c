@@ -82,7 +82,16 @@ note_missing (const struct launch_group *wanted, const struct launch_made_group 
       launch_note (wanted->settings[i].file, "not enforced: the kernel does not offer it");
 }
 
-/* The way into it is opened once its limits are set. */
+static void
+open_entry (const struct launch_group *wanted, struct launch_made_group *group)
+{
+  if (group->entry < 0)
+    group->entry = openat (group->dir, wanted->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (group->entry < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", wanted->folder, wanted->entry);
+}
+
+/* Nobody is let in before this. */
 static void
 fit_out (const struct launch_group *wanted, struct launch_made_group *group)
 {
@@ -97,9 +106,7 @@ fit_out (const struct launch_group *wanted, struct launch_made_group *group)
         launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s = %s", wanted->folder, setting->file, setting->value);
     }
   note_missing (wanted, group);
-  group->entry = openat (group->dir, wanted->entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (group->entry < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_GROUP, errno, "%s/%s", wanted->folder, wanted->entry);
+  open_entry (wanted, group);
   /* The folder's descriptor stays open, for its lock. */
 }
 
@@ -107,7 +114,10 @@ void
 launch_groups_begin (const struct launch_plan *plan, struct launch_groups *groups)
 {
   for (uint32_t i = 0; i < plan->n_groups; i++)
-    make_group (&plan->groups[i], groups);
+    {
+      make_group (&plan->groups[i], groups);
+      open_entry (&plan->groups[i], groups->made[groups->n - 1]);
+    }
 }
 
 static bool

@@ -52,6 +52,117 @@ enter_groups (const int *entries)
     _exit (1);
 }
 
+static void
+set_limit (int resource, rlim_t most)
+{
+  struct rlimit limit = { 0 };
+
+  if (getrlimit (resource, &limit) == 0 && limit.rlim_max < most)
+    most = limit.rlim_max;
+  if (limit.rlim_cur == most && limit.rlim_max == most)
+    return;
+  limit.rlim_cur = limit.rlim_max = most;
+  if (setrlimit (resource, &limit) < 0)
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "resource limit %d", resource);
+}
+
+void
+launch_limit_core (void)
+{
+  set_limit (RLIMIT_CORE, 1);
+}
+
+void
+launch_raise_open_files (void)
+{
+  set_limit (RLIMIT_NOFILE, RLIM_INFINITY);
+}
+
+/* What all of one user's programs have one quota of, his sandboxes among them: the kernel
+ * counts it for this sandbox alone as well, and none may take it all. */
+static void
+halve_limit (int resource)
+{
+  struct rlimit limit;
+
+  if (getrlimit (resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
+    set_limit (resource, limit.rlim_max / 2);
+}
+
+/* Of every sandbox, whatever its plan. */
+static void
+set_own_limits (void)
+{
+  static bool done;
+
+  if (done)
+    return;
+  done = true;
+  launch_limit_core ();
+  /* The agent's own; commands have theirs. Descriptors in flight are counted for all of
+   * one user's sandboxes: one that holds as many as it may does not stop another's agent
+   * from passing its own. */
+  launch_raise_open_files ();
+  halve_limit (RLIMIT_SIGPENDING); /* of timers too */
+  halve_limit (RLIMIT_MSGQUEUE);
+  halve_limit (RLIMIT_MEMLOCK);
+}
+
+static void
+set_limits (void)
+{
+  set_own_limits ();
+  /* Counted within the new user namespace, so for this sandbox alone. */
+  if (the_plan->processes > 0)
+    set_limit (RLIMIT_NPROC, the_plan->processes);
+  if (the_plan->data_bytes > 0)
+    set_limit (RLIMIT_DATA, the_plan->data_bytes);
+}
+
+static bool
+forbid_user_namespaces (void)
+{
+  return (the_plan->flags & PRISM_LAUNCH_OFF_USERNS_LIMIT) != 0
+         || launch_write_file (AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0");
+}
+
+/* Each inotify instance counts for the user who made the namespace too, who has 128
+ * of them for all of his programs. */
+static bool
+limit_watchers (void)
+{
+  return launch_write_file (AT_FDCWD, "/proc/sys/user/max_inotify_instances", "64") || errno == ENOENT;
+}
+
+/* Of the user namespace. @must: else what does not work yet is left for later. */
+static void
+set_namespace_limits (bool must)
+{
+  static bool forbidden, limited;
+
+  forbidden = forbidden || forbid_user_namespaces ();
+  if (!forbidden && must)
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_user_namespaces");
+  limited = limited || (forbidden && limit_watchers ());
+  if (!limited && must)
+    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_inotify_instances");
+}
+
+/* What does not hang on the plan, and does not stand in the way of what is left of it, while
+ * that is waited for. Not below a template: the user namespace there is not yet the sandbox's. */
+static void
+harden_ahead (void)
+{
+  if ((the_plan->flags & PRISM_LAUNCH_USE_TEMPLATE) == 0)
+    {
+      set_own_limits ();
+      set_namespace_limits (false);
+      launch_empty_bounding_set ();
+      launch_probe_ahead ();
+    }
+  launch_install_early_filter ();
+}
+
 /* One packet from the keeper: the mounts that only it could prepare. For one that was
  * begun ahead the plan is in it, and the two sockets come last; before it waits for that it
  * loads what it can of the filter. */
@@ -64,7 +175,7 @@ shown (void)
   ssize_t size;
 
   if (begun_ahead)
-    launch_install_early_filter ();
+    harden_ahead ();
   do
     {
       n = LAUNCH_MAX_FDS;
@@ -104,79 +215,6 @@ launch_join_groups (void)
   if (size != 1 || n != the_plan->n_groups)
     _exit (1);
   enter_groups (fds);
-}
-
-static void
-set_limit (int resource, rlim_t most)
-{
-  struct rlimit limit = { 0 };
-
-  if (getrlimit (resource, &limit) == 0 && limit.rlim_max < most)
-    most = limit.rlim_max;
-  if (limit.rlim_cur == most && limit.rlim_max == most)
-    return;
-  limit.rlim_cur = limit.rlim_max = most;
-  if (setrlimit (resource, &limit) < 0)
-    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "resource limit %d", resource);
-}
-
-void
-launch_limit_core (void)
-{
-  set_limit (RLIMIT_CORE, 1);
-}
-
-void
-launch_raise_open_files (void)
-{
-  set_limit (RLIMIT_NOFILE, RLIM_INFINITY);
-}
-
-/* What all of one user's programs have one quota of, his sandboxes among them: the kernel
- * counts it for this sandbox alone as well, and none may take it all. */
-static void
-halve_limit (int resource)
-{
-  struct rlimit limit;
-
-  if (getrlimit (resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
-    set_limit (resource, limit.rlim_max / 2);
-}
-
-static void
-set_limits (void)
-{
-  launch_limit_core ();
-  /* The agent's own; commands have theirs. Descriptors in flight are counted for all of
-   * one user's sandboxes: one that holds as many as it may does not stop another's agent
-   * from passing its own. */
-  launch_raise_open_files ();
-  /* Counted within the new user namespace, so for this sandbox alone. */
-  if (the_plan->processes > 0)
-    set_limit (RLIMIT_NPROC, the_plan->processes);
-  if (the_plan->data_bytes > 0)
-    set_limit (RLIMIT_DATA, the_plan->data_bytes);
-  halve_limit (RLIMIT_SIGPENDING); /* of timers too */
-  halve_limit (RLIMIT_MSGQUEUE);
-  halve_limit (RLIMIT_MEMLOCK);
-}
-
-static void
-forbid_user_namespaces (void)
-{
-  if ((the_plan->flags & PRISM_LAUNCH_OFF_USERNS_LIMIT) != 0)
-    return;
-  if (!launch_write_file (AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0"))
-    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_user_namespaces");
-}
-
-/* Each inotify instance counts for the user who made the namespace too, who has 128
- * of them for all of his programs. */
-static void
-limit_watchers (void)
-{
-  if (!launch_write_file (AT_FDCWD, "/proc/sys/user/max_inotify_instances", "64") && errno != ENOENT)
-    launch_fail (PRISM_LAUNCH_STAGE_LIMIT, errno, "/proc/sys/user/max_inotify_instances");
 }
 
 static void
@@ -306,8 +344,7 @@ launch_init (const struct launch_plan *plan, int keeper, const struct launch_rea
     }
   launch_join_groups ();
   set_limits ();
-  forbid_user_namespaces ();
-  limit_watchers ();
+  set_namespace_limits (true);
   launch_select_seccomp ((plan->flags & PRISM_LAUNCH_NO_UNIX) != 0);
   harden ();
   options.cpus = launch_place_cpus (&options.cpus_size);

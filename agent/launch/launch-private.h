@@ -120,6 +120,8 @@ ssize_t launch_receive_fds (int from, void *bytes, size_t size, int *fds, size_t
 void launch_enter_ids (const struct launch_plan *plan);
 /* Below the template's user namespace, without rights over what it owns. */
 void launch_enter_own_userns (void);
+/* In the user namespace that is to be the sandbox's: a new one has it full again. */
+void launch_empty_bounding_set (void);
 void launch_drop_capabilities (const struct launch_plan *plan);
 void launch_give_up_capabilities (void);
 int launch_idmap_userns (uint32_t from_uid, uint32_t from_gid, uint32_t to_uid, uint32_t to_gid, pid_t *maker);
@@ -191,6 +193,8 @@ void launch_root_build (const struct launch_plan *plan, bool early, const int *(
 
 /* launch-probe.c: remember() by the keeper, before the clone; probe() in the end. */
 void launch_probe_remember (void);
+/* Of a sandbox that has its own user namespace already. */
+void launch_probe_ahead (void);
 uint32_t launch_probe (void);
 
 /* launch-net.c: one network namespace, made beside whatever else goes on. finish()

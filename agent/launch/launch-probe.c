@@ -194,6 +194,22 @@ is_filtered (void)
          && try_to_nest () == EPERM;
 }
 
+/* What was found ahead, in the process itself, and what nothing that comes after it changes. */
+static uint32_t found_ahead;
+
+void
+launch_probe_ahead (void)
+{
+  found_ahead = (has_own_pids () ? PRISM_LAUNCH_FACT_PID : 0) | (maps_one_plain_id () ? PRISM_LAUNCH_FACT_USER : 0)
+                | (is_own_namespace ("/proc/self/ns/ipc", outside.ipc) ? PRISM_LAUNCH_FACT_IPC : 0);
+}
+
+static bool
+is_found (uint32_t fact)
+{
+  return (found_ahead & fact) != 0;
+}
+
 uint32_t
 launch_probe (void)
 {
@@ -203,16 +219,17 @@ launch_probe (void)
     bool holds;
   } found[] = {
     { PRISM_LAUNCH_FACT_ROOT, has_own_root () },
-    { PRISM_LAUNCH_FACT_PID, has_own_pids () },
+    { PRISM_LAUNCH_FACT_PID, is_found (PRISM_LAUNCH_FACT_PID) || has_own_pids () },
     { PRISM_LAUNCH_FACT_NET, has_only_loopback () },
     { PRISM_LAUNCH_FACT_FAMILIES, is_refused (FAMILY_VSOCK) },
     { PRISM_LAUNCH_FACT_NO_UNIX, is_refused (AF_UNIX) },
-    { PRISM_LAUNCH_FACT_USER, maps_one_plain_id () },
+    { PRISM_LAUNCH_FACT_USER, is_found (PRISM_LAUNCH_FACT_USER) || maps_one_plain_id () },
     { PRISM_LAUNCH_FACT_CAPS, has_no_capability () },
     { PRISM_LAUNCH_FACT_NNP, prctl (PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 },
     { PRISM_LAUNCH_FACT_SECCOMP, is_filtered () },
     { PRISM_LAUNCH_FACT_NO_USERNS, try_to_nest () != 0 },
-    { PRISM_LAUNCH_FACT_IPC, is_own_namespace ("/proc/self/ns/ipc", outside.ipc) },
+    { PRISM_LAUNCH_FACT_IPC,
+      is_found (PRISM_LAUNCH_FACT_IPC) || is_own_namespace ("/proc/self/ns/ipc", outside.ipc) },
     { PRISM_LAUNCH_FACT_UNDUMPABLE, prctl (PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 },
   };
   uint32_t facts = 0;

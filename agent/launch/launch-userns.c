@@ -71,6 +71,21 @@ set_capabilities (uint64_t mask)
   return (int)syscall (SYS_capset, &header, data);
 }
 
+static bool bounding_set_is_empty;
+
+void
+launch_empty_bounding_set (void)
+{
+  for (int cap = 0; cap < 64; cap++)
+    if (prctl (PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+      {
+        if (errno == EINVAL)
+          break;
+        launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "the bounding set, capability %d", cap);
+      }
+  bounding_set_is_empty = true;
+}
+
 /* Everything goes, the bounding set too, so that no program file can give any
  * back. With a network namespace for each command the agent keeps the one that
  * makes them; its children lose it before they run a program. */
@@ -79,13 +94,8 @@ launch_drop_capabilities (const struct launch_plan *plan)
 {
   bool keep = plan->flags & PRISM_LAUNCH_NETNS_COMMAND;
 
-  for (int cap = 0; cap < 64; cap++)
-    if (prctl (PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-      {
-        if (errno == EINVAL)
-          break;
-        launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "the bounding set, capability %d", cap);
-      }
+  if (!bounding_set_is_empty)
+    launch_empty_bounding_set ();
   if (prctl (PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
     launch_fail (PRISM_LAUNCH_STAGE_CAPS, errno, "the ambient set");
   if (set_capabilities (keep ? 1ull << LAUNCH_CAP_SYS_ADMIN : 0) < 0)

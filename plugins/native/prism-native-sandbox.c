@@ -238,17 +238,19 @@ static gboolean
 check_required (PrismCapabilities *capabilities, PrismControls required, GError **error)
 {
   PrismControls missing = required & ~prism_capabilities_get_controls (capabilities);
-  g_autoptr (GFlagsClass) flags = g_type_class_ref (PRISM_TYPE_CONTROLS);
-  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GFlagsClass) flags = NULL;
+  g_autoptr (GString) text = NULL;
 
+  if (missing == 0)
+    return TRUE;
+  flags = g_type_class_ref (PRISM_TYPE_CONTROLS);
+  text = g_string_new (NULL);
   for (guint i = 0; i < flags->n_values; i++)
     if (flags->values[i].value != 0 && (missing & flags->values[i].value) == flags->values[i].value)
       {
         const char *nick = flags->values[i].value_nick, *why = prism_capabilities_get_evidence (capabilities, nick);
         g_string_append_printf (text, "%s%s (%s)", text->len > 0 ? "; " : "", nick, why != NULL ? why : "not enforced");
       }
-  if (text->len == 0)
-    return TRUE;
   g_set_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_REFUSED,
                "native: required, but not enforced in this sandbox: %s", text->str);
   return FALSE;
