@@ -170,15 +170,16 @@ is_known (const Look *look, const char *path)
 static void
 add_java_folder (Look *look, const char *path)
 {
+  size_t n = strlen ("/etc/");
   char folder[sizeof "/etc/" + NAME_MAX];
+  struct stat info;
 
-  if (strncmp (path, "/etc/java", strlen ("/etc/java")) != 0
-      || snprintf (folder, sizeof folder, "/etc/%.*s", (int)strcspn (path + strlen ("/etc/"), "/"),
-                   path + strlen ("/etc/"))
-             >= (int)sizeof folder
-      || is_known (look, folder))
+  if (strncmp (path, "/etc/java", strlen ("/etc/java")) != 0)
     return;
-  add_path (look, folder);
+  n += strcspn (path + n, "/");
+  if (snprintf (folder, sizeof folder, "%.*s", (int)n, path) < (int)sizeof folder && !is_known (look, folder)
+      && lstat (folder, &info) == 0 && S_ISDIR (info.st_mode))
+    add_piece (look, PRISM_NATIVE_PIECE_SHOWN, folder, NULL, 0);
 }
 
 /* One of those that are installed. */

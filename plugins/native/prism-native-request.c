@@ -5,6 +5,7 @@
 #include "prism-native-request.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -225,14 +226,16 @@ check_options (PrismSandboxSpec *spec, const PrismNativeOptions *options, GError
   return check_egress (spec, options, error);
 }
 
-/* The library reads a file for it each time. */
+/* Those that this process may use; GLib's function reads a file first, and each time. */
 static guint
 count_cpus (void)
 {
   static gsize count;
+  cpu_set_t cpus;
 
   if (g_once_init_enter (&count))
-    g_once_init_leave (&count, g_get_num_processors ());
+    g_once_init_leave (&count, sched_getaffinity (0, sizeof cpus, &cpus) == 0 ? (guint)CPU_COUNT (&cpus)
+                                                                              : g_get_num_processors ());
   return (guint)count;
 }
 

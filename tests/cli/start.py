@@ -76,6 +76,39 @@ class Start(base.Case):
                 self.assertEqual((done.returncode, done.stdout), (0, b'here\n'), done)
                 self.assertEqual(started, 1)
 
+    def test_java(self):
+        """the settings of each Java are shown, found from where it is; nothing else that one leads to"""
+        if os.geteuid() != 0:
+            return  # only root can make such a machine
+        machine = """
+            up=$1; shift
+            mount -t tmpfs none $up
+            for folder in etc usr/lib; do
+              mkdir -p $up/$folder $up/work/$folder
+              mount -t overlay none -o lowerdir=/$folder,upperdir=$up/$folder,workdir=$up/work/$folder /$folder
+            done
+            for name in java-99 java-98 java-8 java99 none; do mkdir /etc/$name-test; echo $name >/etc/$name-test/file; done
+            echo secret >/etc/java-secret
+            cd /usr/lib; mkdir -p jvm; cd jvm
+            mkdir -p new odd debian/conf old/jre/lib empty secret other
+            ln -s /etc/java-99-test new/conf
+            ln -s /etc/java99-test/conf odd/conf
+            ln -s /etc/java-98-test/logging.properties debian/conf/logging.properties
+            ln -s /etc/java-8-test/logging.properties old/jre/lib/logging.properties
+            ln -s new also-new
+            ln -s /etc/java-secret secret/conf
+            ln -s /etc/none-test other/conf
+            cd "$OLDPWD"; cd /; exec "$@"
+        """
+        up = os.path.join(self.folder, 'up')
+        os.mkdir(up)
+        shown = 'cd /etc; ls -d *java-secret *-test; cat *-test/file'
+        done = subprocess.run(['unshare', '--mount', 'sh', '-euc', machine, 'sh', up, PRISM, 'run', '-w', self.inside, '--',
+                               'sh', '-c', shown], capture_output=True, timeout=base.DEADLINE, check=False)
+        self.assertEqual(done.stdout.decode().split(),
+                         ['java-8-test', 'java-98-test', 'java-99-test', 'java99-test', 'java-8', 'java-98', 'java-99',
+                          'java99'], done)
+
     def test_settings(self):
         """what is asked for is so, also where something else was begun"""
         done, started = self.run_counted('run', '--limit', 'tmp-bytes=1M', '--', 'df', '--output=size', '/tmp')
