@@ -273,6 +273,7 @@ prism_agent_channel_greet (
   PrismAgentWaiter waiter;
   GPollFD fds[2];
   gboolean greeted = FALSE, ended = FALSE, cancelled = FALSE;
+  prism_agent_channel_look (self); /* most often it is there */
   prism_agent_waiter_init (&waiter, self, cancellable);
   do
     {
