@@ -241,6 +241,12 @@ flush (void)
     }
 }
 
+bool
+agent_channel_is_flushed (void)
+{
+  return channel.first == NULL;
+}
+
 void
 agent_channel_finish (unsigned ms)
 {

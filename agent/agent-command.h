@@ -21,7 +21,7 @@ struct agent_command
   pid_t main;
   unsigned tries;
 
-  bool framed, pty, keep, tells, input;
+  bool framed, pty, keep, tells, input, last;
   bool started, main_done, tree_done;
   bool known;                    /* how the command itself ended */
   bool cancelled, limited, timed_out, lost; /* lost: its shim was killed from inside */

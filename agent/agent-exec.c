@@ -62,6 +62,14 @@ leave (struct agent_command *command)
     end (command);
 }
 
+/* By itself, with all of its tree: nothing is left that a host could want to know. */
+static bool
+has_simply_exited (const struct agent_command *command)
+{
+  return command->known && WIFEXITED (command->status) && command->tree_done && !command->cancelled
+         && !command->timed_out && !command->limited && !command->lost;
+}
+
 static void
 send_exited (struct agent_command *command)
 {
@@ -111,6 +119,8 @@ agent_command_settle (struct agent_command *command)
       command->told_exited = true;
       command->told_more = !command->tree_done;
       send_exited (command);
+      if (command->last && has_simply_exited (command))
+        agent.over = agent.leaves = true;
       if (!command->told_more)
         leave (command);
       return;
@@ -193,6 +203,7 @@ go (struct agent_command *command)
       return false;
     }
   command->shim = shim;
+  shim->last = command->last;
   command->tries++;
   atomic_store (&shim->tell, command->tells || command->signals != 0 || command->cancelled);
   look_after = 1;
@@ -248,6 +259,7 @@ agent_exec (const struct agent_request *q, int *fds)
   command->keep = (q->exec.flags & PRISM_WIRE_EXEC_KEEP) != 0;
   command->framed =
       command->keep || (q->exec.flags & PRISM_WIRE_EXEC_FRAMED) != 0 || (command->pty && !agent_channel_passes_fds ());
+  command->last = (q->exec.flags & PRISM_WIRE_EXEC_LAST) != 0 && (agent.settings.flags & PRISM_WIRE_SETUP_KEEP) == 0;
   command->tells = command->pty || (q->exec.flags & PRISM_WIRE_EXEC_STARTED) != 0;
   command->most_bytes = q->exec.most_bytes;
   if (q->exec.timeout_ms != 0 && q->exec.timeout_ms < AGENT_NEVER - agent.now)
@@ -325,7 +337,10 @@ step (struct agent_command *command)
     {
       command->tree_done = true;
       command->shim = NULL;
-      agent_shim_give_back (shim);
+      if (shim->last)
+        agent_shim_let_go (shim);
+      else
+        agent_shim_give_back (shim);
     }
   agent_command_settle (command);
 }
@@ -347,6 +362,12 @@ agent_command_shim_died (struct agent_shim *shim)
     command = command->next;
   if (command == NULL)
     return;
+  if (state == AGENT_SHIM_DONE)
+    {
+      /* That of a last command, which ends by itself. */
+      step (command);
+      return;
+    }
   command->shim = NULL;
   if (command->over)
     return;

@@ -253,6 +253,8 @@ say_hello (void)
 
   if (agent_channel_passes_fds ())
     features |= PRISM_WIRE_FEATURE_FDS;
+  if (agent.init)
+    features |= PRISM_WIRE_FEATURE_LAST;
   prism_wire_put (&w, PRISM_WIRE_MAGIC, 4);
   prism_wire_put (&w, PRISM_WIRE_MAJOR, 2);
   prism_wire_put (&w, PRISM_WIRE_MINOR, 2);
@@ -452,8 +454,8 @@ agent_run (const struct agent_options *options)
       if (was_open && !agent_channel_is_open ())
         agent_disconnected ();
     }
-  /* With pid 1 the kernel ends all of them, and there is nobody to tell. */
-  if (agent.init && !agent_channel_is_open ())
+  /* With pid 1 the kernel ends all of them, and there is nobody to tell, or all was told. */
+  if (agent.init && (!agent_channel_is_open () || (agent.leaves && agent_channel_is_flushed ())))
     return 0;
   agent_end_all ();
   agent_channel_finish (LAST_WORDS);

@@ -40,6 +40,7 @@ struct agent
   pid_t pid;
   bool init;     /* pid 1 of its pid namespace */
   bool over;     /* leave the loop: end everything */
+  bool leaves;   /* as the host wanted, after its last command */
   int notify;    /* eventfd: a shim has news */
   int signals;   /* signalfd */
   uint64_t now;  /* ms, as of this turn of the loop */
@@ -76,6 +77,8 @@ void agent_channel_close (void);
 bool agent_channel_is_open (void);
 /* The end: last words, to a host that takes them within a time. */
 void agent_channel_finish (unsigned ms);
+/* Nothing waits for the host to take it. */
+bool agent_channel_is_flushed (void);
 bool agent_channel_passes_fds (void);
 /* Asks the loop for what it can do now; bulk readers ask agent_channel_has_room(). */
 void agent_channel_watch (void);
@@ -171,6 +174,7 @@ struct agent_shim
   _Atomic uint32_t state; /* enum agent_shim_state; a futex */
   _Atomic uint32_t tell;  /* STARTED is to be told too */
   bool killed;            /* the agent did it */
+  bool last;              /* it ends when this command has: one process less to end with the agent */
   struct agent_start *start;
   /* written by the shim or the command's own first steps */
   int main;
@@ -187,6 +191,8 @@ struct agent_shim *agent_shim_take (void);
 void agent_shim_go (struct agent_shim *shim, struct agent_start *start);
 /* After FAILED or DONE: serves the next command. */
 void agent_shim_give_back (struct agent_shim *shim);
+/* After DONE, of a last command: it ends by itself. */
+void agent_shim_let_go (struct agent_shim *shim);
 void agent_shim_kill (struct agent_shim *shim);
 struct agent_shim *agent_shim_find (pid_t pid);
 /* It was reaped. Its memory goes when agent_shim_forget() says that no stray is left. */

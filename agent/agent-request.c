@@ -6,7 +6,7 @@
 
 #define EXEC_FLAGS                                                                                                     \
   (PRISM_WIRE_EXEC_STDIN | PRISM_WIRE_EXEC_PTY | PRISM_WIRE_EXEC_FRAMED | PRISM_WIRE_EXEC_KEEP                         \
-   | PRISM_WIRE_EXEC_STARTED)
+   | PRISM_WIRE_EXEC_STARTED | PRISM_WIRE_EXEC_LAST)
 #define SETUP_FLAGS (PRISM_WIRE_SETUP_KEEP | PRISM_WIRE_SETUP_SECCOMP | PRISM_WIRE_SETUP_LANDLOCK)
 #define FILE_FLAGS  0x7fu /* PrismFileFlags */
 

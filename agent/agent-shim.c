@@ -320,6 +320,8 @@ shim_serve (struct agent_shim *shim)
   shim_reap (shim);
   atomic_store (&shim->state, AGENT_SHIM_DONE);
   tell ();
+  if (shim->last)
+    leave (0);
 }
 
 AGENT_RAW static void
@@ -453,6 +455,12 @@ agent_shim_give_back (struct agent_shim *shim)
   atomic_store (&shim->tell, 0);
   atomic_store (&shim->state, AGENT_SHIM_IDLE);
   idle++;
+}
+
+void
+agent_shim_let_go (struct agent_shim *shim)
+{
+  shim->killed = true;
 }
 
 int

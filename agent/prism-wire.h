@@ -121,6 +121,7 @@ enum prism_wire_type
 #define PRISM_WIRE_FEATURE_FDS (1u << 0)      /* the stream is a unix socket: descriptors may travel */
 #define PRISM_WIRE_FEATURE_PTY (1u << 1)
 #define PRISM_WIRE_FEATURE_LISTEN (1u << 2)
+#define PRISM_WIRE_FEATURE_LAST (1u << 3)     /* EXEC_LAST may be said */
 
 /* SETUP: u16 major, u16 minor, u32 flags, str workspace, strv environment,
  * u32 open files (RLIMIT_NOFILE, 0 = keep), u64 data bytes (RLIMIT_DATA, 0 =
@@ -144,6 +145,9 @@ enum prism_wire_type
 #define PRISM_WIRE_EXEC_FRAMED (1u << 2)
 #define PRISM_WIRE_EXEC_KEEP (1u << 3)        /* survives this connection; logged; implies FRAMED */
 #define PRISM_WIRE_EXEC_STARTED (1u << 4)     /* wants STARTED (a pty always sends it) */
+/* Nothing else is asked of this agent: after an EXITED that says CODE and no flag it ends, with
+ * all that there is. With KEEP in SETUP it is ignored. */
+#define PRISM_WIRE_EXEC_LAST (1u << 5)
 
 /* EXITED: u8 how, i32 code (exit code or signal), u32 flags, u64 user us, u64
  * system us, u64 peak RSS in KiB of the command itself, u64 OUT bytes, u64 ERR

@@ -53,6 +53,7 @@ execute (PrismCliRun *run, const PrismCliOptions *options, PrismCommand *command
     prism_command_set_stdin_stream (command, input);
   if (!options->json)
     prism_cli_output_watch (&run->output, command);
+  prism_command_set_last (command, options->export_path == NULL);
   run->result = prism_sandbox_exec (run->sandbox, command, cancellable, &run->error);
 }
 

@@ -228,8 +228,7 @@ launch_probe (void)
     { PRISM_LAUNCH_FACT_NNP, prctl (PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 },
     { PRISM_LAUNCH_FACT_SECCOMP, is_filtered () },
     { PRISM_LAUNCH_FACT_NO_USERNS, try_to_nest () != 0 },
-    { PRISM_LAUNCH_FACT_IPC,
-      is_found (PRISM_LAUNCH_FACT_IPC) || is_own_namespace ("/proc/self/ns/ipc", outside.ipc) },
+    { PRISM_LAUNCH_FACT_IPC, is_found (PRISM_LAUNCH_FACT_IPC) || is_own_namespace ("/proc/self/ns/ipc", outside.ipc) },
     { PRISM_LAUNCH_FACT_UNDUMPABLE, prctl (PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 },
   };
   uint32_t facts = 0;

@@ -49,6 +49,7 @@ struct _PrismAgentTicket
   PrismAgentWaiter *waiter;
   PrismAgentJob *job;
   gboolean news;
+  gboolean last;     /* of a command after whose end the agent ends */
   gboolean interest; /* somebody without a thread wants its answer: the I/O thread must read */
 };
 

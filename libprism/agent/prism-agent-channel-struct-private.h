@@ -31,6 +31,7 @@ struct _PrismAgentChannel
   GError *error;   /* set with end */
   gboolean broken; /* sending failed: what can still be read is read, then it has ended */
   gboolean lost_due;
+  gboolean leaves;  /* the last command has ended, and the agent with it */
   gboolean hung_up; /* the agent's end was closed: it ended by itself, or was ended */
   PrismAgentLostFunc lost;
   gpointer lost_data;

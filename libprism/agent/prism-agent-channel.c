@@ -193,6 +193,8 @@ take_news (PrismAgentCall *call, enum prism_wire_type type, gpointer user_data)
       return;
     }
   gboolean abandoned = ticket->waiter == NULL && ticket->job == NULL;
+  if (ticket->last && call->exit.how == PRISM_WIRE_HOW_CODE && call->exit.flags == 0)
+    self->leaves = TRUE;
   if (abandoned)
     {
       prism_agent_inbox_clear (&call->in[0]);
@@ -381,6 +383,10 @@ read_once_locked (PrismAgentChannel *self)
   if (wrong != NULL)
     prism_agent_channel_lose_locked (
         self, wrong == self->peer.parting ? "the agent is lost: %s" : "the agent broke the protocol: %s", wrong);
+  else if (self->leaves)
+    prism_agent_channel_end_locked (self, PRISM_AGENT_END_CLOSED,
+                                    g_error_new_literal (PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE,
+                                                         "the sandbox ended with its last command"));
   return wrong == NULL && (gsize)n == room;
 }
 

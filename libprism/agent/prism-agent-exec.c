@@ -53,6 +53,14 @@ static void G_GNUC_PRINTF (3, 4) fail_with (PrismAgentExec *self, PrismSandboxEr
   va_end (args);
 }
 
+/* One that is detached lives on, whoever its host is. */
+static gboolean
+is_last (PrismAgentExec *self)
+{
+  return self->command->last && !prism_agent_sandbox_get_lifecycle (self->sandbox)->detached
+         && (prism_agent_sandbox_get_hello (self->sandbox)->features & PRISM_WIRE_FEATURE_LAST) != 0;
+}
+
 static gboolean
 submit (PrismAgentExec *self, GError **error)
 {
@@ -64,7 +72,7 @@ submit (PrismAgentExec *self, GError **error)
     {
       gboolean feeds = self->in.open || self->in.worker != NULL;
       guint32 flags = (self->in.framed ? PRISM_WIRE_EXEC_FRAMED : 0) | (pty ? PRISM_WIRE_EXEC_PTY : 0)
-                      | (feeds && !pty ? PRISM_WIRE_EXEC_STDIN : 0);
+                      | (feeds && !pty ? PRISM_WIRE_EXEC_STDIN : 0) | (self->ticket->last ? PRISM_WIRE_EXEC_LAST : 0);
       gint64 cap = prism_agent_sandbox_get_limits (self->sandbox)->max_output_bytes;
       g_auto (PrismAgentFrame) frame = { 0 };
       g_auto (GStrv) env = prism_agent_egress_follow (self->sandbox, prism_command_get_env (self->command));
@@ -103,6 +111,7 @@ start (PrismAgentExec *self)
   self->ticket = prism_agent_ticket_new (PRISM_WIRE_EXEC);
   self->ticket->waiter = self->waiter;
   self->ticket->job = self->waiter == NULL ? &self->job : NULL;
+  self->ticket->last = is_last (self);
   self->started = self->last_read = self->now;
   if (!submit (self, &error))
     {

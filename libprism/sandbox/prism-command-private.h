@@ -30,7 +30,7 @@ struct _PrismCommand
   GBytes *stdin_bytes;
   GInputStream *stdin_stream;
   gint64 timeout_ms, max_output_bytes;
-  gboolean capture;
+  gboolean capture, last;
   guint pty_columns, pty_rows;
   gint frozen; /* atomic */
 };

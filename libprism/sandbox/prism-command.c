@@ -19,6 +19,7 @@ enum
   PROP_TIMEOUT_MS,
   PROP_MAX_OUTPUT_BYTES,
   PROP_CAPTURE,
+  PROP_LAST,
   PROP_PTY_COLUMNS,
   PROP_PTY_ROWS,
   N_PROPS
@@ -98,6 +99,9 @@ prism_command_set_property (GObject *object, guint id, const GValue *value, GPar
     case PROP_CAPTURE:
       prism_command_set_capture (self, g_value_get_boolean (value));
       break;
+    case PROP_LAST:
+      prism_command_set_last (self, g_value_get_boolean (value));
+      break;
     case PROP_PTY_COLUMNS:
       prism_command_set_pty_size (self, g_value_get_uint (value), self->pty_rows);
       break;
@@ -142,6 +146,9 @@ prism_command_get_property (GObject *object, guint id, GValue *value, GParamSpec
       break;
     case PROP_CAPTURE:
       g_value_set_boolean (value, self->capture);
+      break;
+    case PROP_LAST:
+      g_value_set_boolean (value, self->last);
       break;
     case PROP_PTY_COLUMNS:
       g_value_set_uint (value, self->pty_columns);
@@ -241,6 +248,14 @@ install_properties (GObjectClass *object_class)
    * Since: 1.0
    */
   props[PROP_CAPTURE] = g_param_spec_boolean ("capture", NULL, NULL, TRUE, plain);
+  /**
+   * PrismCommand:last:
+   *
+   * Whether nothing else is asked of its sandbox.
+   *
+   * Since: 1.0
+   */
+  props[PROP_LAST] = g_param_spec_boolean ("last", NULL, NULL, FALSE, plain);
   /**
    * PrismCommand:pty-columns:
    *
@@ -608,6 +623,47 @@ prism_command_set_capture (PrismCommand *self, gboolean capture)
 
   if (may_change (self))
     self->capture = capture;
+}
+
+/**
+ * prism_command_get_last:
+ * @self: a command
+ *
+ * Tells whether nothing else is asked of its sandbox.
+ *
+ * Returns: whether nothing else is asked of its sandbox
+ *
+ * Since: 1.0
+ */
+gboolean
+prism_command_get_last (PrismCommand *self)
+{
+  g_return_val_if_fail (PRISM_IS_COMMAND (self), FALSE);
+  return self->last;
+}
+
+/**
+ * prism_command_set_last:
+ * @self: a command that no sandbox has yet
+ * @last: whether nothing else is asked of its sandbox, until it is closed
+ *
+ * Sets what [method@Command.get_last] tells. Where it is so the sandbox may begin to end as
+ * soon as the command has exited by itself, without waiting for [method@Sandbox.close], which
+ * then takes less time and is still to be called. Whatever else is asked fails with
+ * %PRISM_SANDBOX_ERROR_STATE then. After any other end the sandbox is as it was.
+ *
+ * It is for [method@Sandbox.exec]; [method@Sandbox.start_process] takes no notice of it, nor does a
+ * sandbox that is detached.
+ *
+ * Since: 1.0
+ */
+void
+prism_command_set_last (PrismCommand *self, gboolean last)
+{
+  g_return_if_fail (PRISM_IS_COMMAND (self));
+
+  if (may_change (self))
+    self->last = last;
 }
 
 /**

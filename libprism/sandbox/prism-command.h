@@ -10,7 +10,8 @@ G_BEGIN_DECLS
  * sandbox's), stdin-bytes or stdin-stream (GInputStream; neither = /dev/null),
  * timeout-ms (0 = none), max-output-bytes (kept per stream; the sandbox's total
  * cap is a limit), capture (default TRUE; FALSE = the `output` signal only),
- * pty-columns and pty-rows (0 = no pty).
+ * last (nothing else is asked of its sandbox), pty-columns and pty-rows (0 = no
+ * pty).
  * Signal: output (PrismStream stream, GBytes *bytes) while it runs. */
 #define PRISM_TYPE_COMMAND (prism_command_get_type ())
 PRISM_AVAILABLE_IN_1_0
@@ -58,6 +59,11 @@ gboolean            prism_command_get_capture          (PrismCommand       *self
 PRISM_AVAILABLE_IN_1_0
 void                prism_command_set_capture          (PrismCommand       *self,
                                                         gboolean            capture);
+PRISM_AVAILABLE_IN_1_0
+gboolean            prism_command_get_last             (PrismCommand       *self);
+PRISM_AVAILABLE_IN_1_0
+void                prism_command_set_last             (PrismCommand       *self,
+                                                        gboolean            last);
 PRISM_AVAILABLE_IN_1_0
 guint               prism_command_get_pty_columns      (PrismCommand       *self);
 PRISM_AVAILABLE_IN_1_0

@@ -185,6 +185,44 @@ test_kill (Box *box)
   assert_state (box, PRISM_SANDBOX_STATUS_STOPPED, "stopped");
 }
 
+static PrismResult *
+exec_last (Box *box, const char *line, gint64 timeout_ms)
+{
+  g_autoptr (PrismCommand) command = command_shell (line);
+  g_autoptr (GError) error = NULL;
+  PrismResult *result;
+
+  prism_command_set_last (command, TRUE);
+  prism_command_set_timeout_ms (command, timeout_ms);
+  result = prism_sandbox_exec (box->sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  return result;
+}
+
+/* A command that is to be the last has the result of any other, and the sandbox is closed as
+ * any other; where it did not simply exit the sandbox is as it was. */
+static void
+test_last (Box *box)
+{
+  g_autoptr (PrismResult) killed = exec_last (box, "kill -9 $$", 0), timed_out = exec_last (box, "sleep 1000", 100);
+  g_autoptr (PrismResult) leaves = exec_last (box, "sleep 1000 </dev/null >/dev/null 2>&1 & exit 3", 0);
+  g_autoptr (PrismResult) usual = box_sh (box, "exit 4"), last = exec_last (box, "echo out; echo err >&2; exit 5", 0);
+  g_autofree char *out = prism_result_dup_stdout_text (last), *err = prism_result_dup_stderr_text (last);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (prism_result_get_outcome (killed), ==, PRISM_OUTCOME_SIGNALLED);
+  g_assert_cmpint (prism_result_get_outcome (timed_out), ==, PRISM_OUTCOME_TIMED_OUT);
+  assert_exited (leaves, 3);
+  assert_exited (usual, 4);
+  assert_exited (last, 5);
+  g_assert_cmpstr (out, ==, "out\n");
+  g_assert_cmpstr (err, ==, "err\n");
+  g_assert_cmpint (prism_sandbox_get_status (box->sandbox), !=, PRISM_SANDBOX_STATUS_FAILED);
+  g_assert_true (prism_sandbox_close (box->sandbox, NULL, &error));
+  g_assert_no_error (error);
+  assert_state (box, PRISM_SANDBOX_STATUS_REMOVED, "removed");
+}
+
 /* Closed under its commands: each gets its answer, soon. */
 static void
 test_close_while_busy (Box *box)
@@ -296,6 +334,7 @@ add_life_tests (void)
   box_add ("/life/close", test_close);
   box_add ("/life/stop", test_stop);
   box_add ("/life/kill", test_kill);
+  box_add ("/life/last", test_last);
   box_add ("/life/close-while-busy", test_close_while_busy);
   box_add_full ("/life/wall", prepare_wall, test_wall);
   box_add_full ("/life/idle", prepare_idle, test_idle);

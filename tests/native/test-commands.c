@@ -233,6 +233,46 @@ test_no_watches_left (LibraryFixture *f, gconstpointer data)
     }
 }
 
+static void
+on_status (PrismSandbox *sandbox, GParamSpec *pspec, gpointer data)
+{
+  g_assert_cmpint (prism_sandbox_get_status (sandbox), !=, PRISM_SANDBOX_STATUS_FAILED);
+}
+
+/* With it the sandbox begins to end, which is no failure: nothing more can be asked, and all
+ * that ran beside it ends before it is closed. */
+static void
+test_last (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+  g_autoptr (PrismCommand) command = prism_command_new_shell ("echo done"),
+                           next = prism_command_new_shell ("echo more");
+  g_autoptr (PrismProcess) beside = library_start (sandbox, "echo up; exec sleep 1000", 0);
+  g_autoptr (PrismResult) result = NULL, ended = NULL, none = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+
+  g_signal_connect (sandbox, "notify::status", G_CALLBACK (on_status), NULL);
+  library_expect (beside, "up");
+  prism_command_set_last (command, TRUE);
+  result = prism_sandbox_exec (sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  text = prism_result_dup_stdout_text (result);
+  g_assert_cmpstr (text, ==, "done\n");
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, 0);
+
+  ended = library_wait (beside);
+  g_assert_cmpint (prism_result_get_outcome (ended), ==, PRISM_OUTCOME_LOST);
+  none = prism_sandbox_exec (sandbox, next, NULL, &error);
+  g_assert_null (none);
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
+  g_assert_nonnull (strstr (error->message, "last command"));
+  g_clear_error (&error);
+  g_assert_null (prism_sandbox_read_file (sandbox, "x", 0, -1, NULL, &error));
+  g_assert_error (error, PRISM_SANDBOX_ERROR, PRISM_SANDBOX_ERROR_STATE);
+  library_close (sandbox);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -243,5 +283,6 @@ main (int argc, char **argv)
   library_add_test ("/native/commands/network-apart", test_network_apart);
   library_add_test ("/native/commands/network-shared", test_network_shared);
   library_add_test ("/native/commands/no-watches-left", test_no_watches_left);
+  library_add_test ("/native/commands/last", test_last);
   return g_test_run ();
 }

@@ -220,6 +220,25 @@ test_dropped (LibraryFixture *f, gconstpointer data)
   g_assert_false (is_there (reference));
 }
 
+/* It lives on, also after what its host has for its last command. */
+static void
+test_last (LibraryFixture *f, gconstpointer data)
+{
+  g_autoptr (PrismCommand) command = prism_command_new_shell ("exit 6");
+
+  ask_detached (f->spec, 120000);
+  prism_command_set_last (command, TRUE);
+  g_autoptr (PrismSandbox) sandbox = library_create (f->backend, f->spec);
+  for (int i = 0; i < 2; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (prism_result_get_exit_code (result), ==, 6);
+    }
+  library_close (sandbox);
+}
+
 /* Its wall time ends it with nobody there; so does the end of the way to it. */
 static void
 test_ends_alone (LibraryFixture *f, gconstpointer data)
@@ -346,6 +365,7 @@ main (int argc, char **argv)
   library_add_test ("/native/detached/next-host", test_next_host);
   library_add_test ("/native/detached/redacted", test_redacted);
   library_add_test ("/native/detached/dropped", test_dropped);
+  library_add_test ("/native/detached/last", test_last);
   library_add_test ("/native/detached/ends-alone", test_ends_alone);
   library_add_test ("/native/detached/wall-of-next-host", test_wall_of_next_host);
   library_add_test ("/native/detached/reaped", test_reaped);

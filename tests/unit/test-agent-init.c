@@ -165,11 +165,48 @@ test_hang_up (void)
     }
 }
 
+/* The agent ends with its last command, and all that runs beside it; not where that left
+ * something behind or did not end by itself, which the host may want to know more of. */
+static void
+test_last (void)
+{
+  static const char *const others[] = { "kill -9 $$", "kill -9 $PPID; sleep 1000",
+                                        "sleep 1000 </dev/null >/dev/null 2>&1 & exit 0" };
+  const Exec last = { .flags = PRISM_WIRE_EXEC_LAST };
+  g_auto (Frame) frame = FRAME_INIT;
+  Agent agent;
+  Exited exited;
+  int out[2];
+  start (&agent);
+  g_assert_cmpint ((agent.features & PRISM_WIRE_FEATURE_LAST) != 0, ==, TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      agent_say_exec (&agent, 10 + i, SH (others[i]), &last, (int[]){ 2, 2 }, 2);
+      exited = agent_expect_exited (&agent, 10 + i);
+      g_assert_true (exited.how != PRISM_WIRE_HOW_CODE || exited.flags != 0);
+      g_autofree char *next = agent_run_command (&agent, SH ("echo hi"), NULL, &exited);
+      g_assert_cmpstr (next, ==, "hi\n");
+    }
+  g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+  agent_say_exec (&agent, 1, SH ("echo up; sleep 1000"), NULL, (int[]){ out[1], 2 }, 2);
+  close (out[1]);
+  g_assert_cmpint (read (out[0], &(char[3]){ 0 }, 3), ==, 3);
+  agent_say_exec (&agent, 2, SH ("exit 7"), &last, (int[]){ 2, 2 }, 2);
+  exited = agent_expect_exited (&agent, 2);
+  g_assert_true (exited.how == PRISM_WIRE_HOW_CODE && exited.code == 7 && exited.flags == 0);
+  g_assert_false (agent_next (&agent, &frame));
+  g_autofree char *rest = read_pipe (out[0], NULL);
+  g_assert_cmpstr (rest, ==, "");
+  close (out[0]);
+  agent_stop (&agent);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/agent/init/attacks", test_attacks);
+  g_test_add_func ("/agent/init/last", test_last);
   g_test_add_func ("/agent/init/kill-all", test_kill_all);
   g_test_add_func ("/agent/init/fork-bomb", test_fork_bomb);
   g_test_add_func ("/agent/init/hardened-by-setup", test_hardened_by_setup);
