@@ -246,7 +246,9 @@ cycle (GError **error)
                                          "sleep 100 & sleep 100 & echo out" };
   gint32 dice = g_rand_int_range (chance, 0, 32);
   g_autoptr (PrismCommand) command = prism_command_new_shell (scripts[dice == 0 ? 2 : dice < 8 ? 1 : 0]);
-  g_autoptr (PrismResult) result = prism_sandbox_exec (sandbox, command, NULL, error);
+  g_autoptr (PrismResult) result = NULL;
+  prism_command_set_last (command, g_rand_boolean (chance));
+  result = prism_sandbox_exec (sandbox, command, NULL, error);
   if (result == NULL)
     return FALSE;
   g_autofree char *text = prism_result_dup_stdout_text (result);
