@@ -89,6 +89,12 @@ push_children (pid_t pid)
   close (fd);
 }
 
+static unsigned
+signal_one (pid_t pid, int number, pid_t group)
+{
+  return (group == 0 || getpgid (pid) == group) && kill (pid, number) == 0;
+}
+
 unsigned
 agent_tree_signal (pid_t root, int number, pid_t group)
 {
@@ -96,14 +102,20 @@ agent_tree_signal (pid_t root, int number, pid_t group)
   unsigned base = walk_size;
 
   push_children (root);
-  while (walk_size > base)
-    {
-      pid_t pid = walk[--walk_size];
-      /* Stop it before its children are read, so that it makes no more. */
-      if ((group == 0 || getpgid (pid) == group) && kill (pid, number) == 0)
-        count++;
-      push_children (pid);
-    }
+  if (number == SIGKILL)
+    while (walk_size > base)
+      {
+        pid_t pid = walk[--walk_size];
+        /* Stop it before its children are read, so that it makes no more. */
+        count += signal_one (pid, number, group);
+        push_children (pid);
+      }
+  /* What one of them starts when it hears of this, to end with, is not meant. */
+  for (unsigned i = base; i < walk_size; i++)
+    push_children (walk[i]);
+  for (unsigned i = base; i < walk_size; i++)
+    count += signal_one (walk[i], number, group);
+  walk_size = base;
   return count;
 }
 

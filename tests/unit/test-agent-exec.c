@@ -317,6 +317,31 @@ test_cancel_gentle (void)
   agent_stop (&agent);
 }
 
+/* What a command starts to end with is not asked to end too. */
+static void
+test_cancel_cleans_up (void)
+{
+  Agent agent;
+  agent_start (&agent);
+  g_autofree char *cleaned = g_build_filename (agent.workspace, "cleaned", NULL);
+  for (guint32 id = 1; id <= 60; id++)
+    {
+      char up[3];
+      int out[2];
+      g_assert_no_errno (pipe2 (out, O_CLOEXEC));
+      agent_say_exec (&agent, id, SH ("trap 'touch cleaned; exit 3' TERM; echo up; while :; do :; done"), NULL,
+                      (int[]){ out[1], 2 }, 2);
+      close (out[1]);
+      g_assert_cmpint (read (out[0], up, sizeof up), ==, sizeof up);
+      agent_say_u32 (&agent, PRISM_WIRE_CANCEL, id, 10000);
+      Exited exited = agent_expect_exited (&agent, id);
+      g_assert_cmpint (exited.code, ==, 3);
+      g_assert_no_errno (unlink (cleaned));
+      close (out[0]);
+    }
+  agent_stop (&agent);
+}
+
 /* A command that kills or stops its supervisor ends itself, nobody else. */
 static void
 test_shim_killed (void)
@@ -527,6 +552,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/agent/exec/cancel-at-once", GUINT_TO_POINTER (0), test_cancel);
   g_test_add_data_func ("/agent/exec/cancel-with-grace", GUINT_TO_POINTER (50), test_cancel);
   g_test_add_func ("/agent/exec/cancel-gentle", test_cancel_gentle);
+  g_test_add_func ("/agent/exec/cancel-cleans-up", test_cancel_cleans_up);
   g_test_add_func ("/agent/exec/shim-killed", test_shim_killed);
   g_test_add_func ("/agent/exec/fork-bomb", test_fork_bomb);
   g_test_add_func ("/agent/exec/hang-up", test_hang_up);
