@@ -290,14 +290,12 @@ shim_serve (struct agent_shim *shim)
   struct place *place = (struct place *)(void *)shim;
   uint8_t *top = (uint8_t *)shim->region + PAGE + STACK;
   unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD;
+  bool last = shim->last; /* once it says DONE it may have been given another */
   long pid;
 
   if (place->due)
     take_on_limits (place);
   place->due = false;
-  shim->error = 0;
-  shim->main = 0;
-  shim->ended.si_pid = 0;
   pid = agent_clone (flags | (shim->start->netns ? CLONE_NEWNET : 0), top, &shim->main, command_run, shim);
   if (pid < 0)
     {
@@ -320,7 +318,7 @@ shim_serve (struct agent_shim *shim)
   shim_reap (shim);
   atomic_store (&shim->state, AGENT_SHIM_DONE);
   tell ();
-  if (shim->last)
+  if (last)
     leave (0);
 }
 
@@ -445,6 +443,10 @@ void
 agent_shim_go (struct agent_shim *shim, struct agent_start *start)
 {
   shim->start = start;
+  /* Of the one before: should it be killed now, this one has not begun. */
+  shim->error = 0;
+  shim->main = 0;
+  shim->ended.si_pid = 0;
   wake (shim, AGENT_SHIM_GO);
 }
 
