@@ -273,6 +273,50 @@ test_last (LibraryFixture *f, gconstpointer data)
   library_close (sandbox);
 }
 
+static void
+assert_exits (PrismSandbox *sandbox, int code, gboolean last)
+{
+  g_autofree char *line = g_strdup_printf ("exit %d", code);
+  g_autoptr (PrismCommand) command = prism_command_new_shell (line);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (PrismResult) result = NULL;
+
+  prism_command_set_last (command, last);
+  result = prism_sandbox_exec (sandbox, command, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (prism_result_get_exit_code (result), ==, code);
+}
+
+static gpointer
+run_some_and_last (gpointer data)
+{
+  LibraryFixture *f = data;
+  g_autoptr (GFile) folder = g_file_new_for_path (f->folder);
+
+  for (int i = 0; i < 60; i++)
+    {
+      g_autoptr (PrismSandboxSpec) spec = prism_sandbox_spec_new (folder);
+      g_autoptr (PrismSandbox) sandbox = library_create (f->backend, spec);
+      assert_exits (sandbox, 3, FALSE);
+      assert_exits (sandbox, 4, FALSE);
+      assert_exits (sandbox, 5, TRUE);
+      library_close (sandbox);
+    }
+  return NULL;
+}
+
+/* Its supervisor may have just had another, and not have come to rest yet. */
+static void
+test_last_after_others (LibraryFixture *f, gconstpointer data)
+{
+  GThread *threads[6];
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("last", run_some_and_last, f);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -284,5 +328,6 @@ main (int argc, char **argv)
   library_add_test ("/native/commands/network-shared", test_network_shared);
   library_add_test ("/native/commands/no-watches-left", test_no_watches_left);
   library_add_test ("/native/commands/last", test_last);
+  library_add_test ("/native/commands/last-after-others", test_last_after_others);
   return g_test_run ();
 }
