@@ -62,15 +62,8 @@ leave (struct agent_command *command)
     end (command);
 }
 
-/* By itself, with all of its tree: nothing is left that a host could want to know. */
+/* Whether it told of a code and no flag: nothing is left that a host could want to know. */
 static bool
-has_simply_exited (const struct agent_command *command)
-{
-  return command->known && WIFEXITED (command->status) && command->tree_done && !command->cancelled
-         && !command->timed_out && !command->limited && !command->lost;
-}
-
-static void
 send_exited (struct agent_command *command)
 {
   uint8_t payload[64];
@@ -101,6 +94,7 @@ send_exited (struct agent_command *command)
   prism_wire_put (&w, command->bytes[0], 8);
   prism_wire_put (&w, command->bytes[1], 8);
   agent_send (PRISM_WIRE_EXITED, 0, command->id, payload, (size_t)(w.at - w.start), -1);
+  return command->known && !signalled && flags == 0;
 }
 
 void
@@ -118,8 +112,7 @@ agent_command_settle (struct agent_command *command)
         return;
       command->told_exited = true;
       command->told_more = !command->tree_done;
-      send_exited (command);
-      if (command->last && has_simply_exited (command))
+      if (send_exited (command) && command->last)
         agent.over = agent.leaves = true;
       if (!command->told_more)
         leave (command);
